@@ -1,0 +1,84 @@
+/** Every bound of the house, in one table. Units are in the names. Each has a test that crosses it. */
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+export const limits = {
+  /** One JSON-RPC frame on stdio. A longer one cannot be resynchronized: it ends the stream. */
+  frameBytes: 64 * MIB,
+  /** How much of an undecodable line is shown. */
+  excerptBytes: 256,
+  /** Undecodable lines in a row, before the first decodable one, that end the connection. */
+  noiseLinesBeforeFirst: 32,
+  /** Undecodable lines that are logged one by one; after them each multiple of `noiseLogEvery`. */
+  noiseLogFirst: 32,
+  noiseLogEvery: 1024,
+  stderrLineBytes: 8 * KIB,
+  stderrTailBytes: 64 * KIB,
+  httpBodyBytes: 64 * MIB,
+  httpErrorBodyBytes: 64 * KIB,
+  eventBytes: 64 * MIB,
+  oauthDocumentBytes: 1 * MIB,
+  configFileBytes: 1 * MIB,
+  /** Pages of one list; a repeated cursor ends it too. */
+  listPages: 1000,
+  toolsPerServer: 10_000,
+  /** Default request timeout of the `timeout` (Zuno) dialect and of the `timeoutMs` dialect. */
+  requestMs: 5_000,
+  requestMsLong: 30_000,
+  /** Absolute ceiling of one request, whatever progress arrives: the larger of these two. */
+  ceilingFactor: 10,
+  ceilingMs: 300_000,
+  /** Connect, negotiate and first discovery together. */
+  connectMs: 30_000,
+  probeMs: 5_000,
+  pingMs: 5_000,
+  /** How long a remembered legacy verdict counts. */
+  legacyVerdictMs: 24 * 60 * 60 * 1000,
+  /** Shutdown ladder of a child: end of stdin, then INT, TERM, KILL, then the check that all is gone. */
+  killEofMs: 250,
+  killEofOneShotMs: 150,
+  killIntMs: 250,
+  killTermMs: 750,
+  killVerifyMs: 250,
+  killPollMs: 25,
+  taskkillMs: 2_000,
+  /** How long a closing host waits for the wire to take its last words. */
+  drainMs: 100,
+  oauthInteractiveMs: 300_000,
+  oauthStartMs: 15_000,
+  tokenSkewMs: 30_000,
+  lockWaitMs: 45_000,
+  poolGraceMs: 30_000,
+  /** Lifecycle operations at once, across servers: default and range. */
+  connections: 8,
+  connectionsMin: 1,
+  connectionsMax: 64,
+  /** `input_required` rounds of one call. */
+  inputRounds: 10,
+  /** Server requests that may wait for an answer at once. */
+  inboundRequests: 64,
+  attachmentBytes: 10 * MIB,
+  inlineImageBase64Bytes: 200 * KIB,
+  modelTextBytes: 50_000,
+  modelTextLines: 2_000,
+  toolIdChars: 64,
+  searchResults: 8,
+  searchResultsMax: 20,
+  previewChars: 240,
+  serviceSummaryBytes: 8_192,
+  exposureTools: 32,
+  exposureBytes: 65_536,
+  exposureToolsPerServer: 8,
+  /** JSON Schema checks: nesting of schemas and values, schemas visited for one value, problems reported. */
+  schemaDepth: 64,
+  schemaVisits: 100_000,
+  schemaProblems: 20,
+  jsonDepth: 512,
+  retryTries: 3,
+  retryFirstMs: 2_000,
+  retryFactor: 2,
+  retryCapMs: 30_000,
+  retryJitter: 0.2,
+} as const;
+
+export type Limits = typeof limits;

@@ -1,0 +1,117 @@
+/** The one normalized form that every dialect becomes. Nothing here holds an expanded secret. */
+import type { Origin, Problem } from '../base/failure.ts';
+
+/** Layers from low to high. `project` ones are untrusted, all others trusted. */
+export type LayerKind =
+  | 'global' | 'project' | 'project-dir' | 'env-file' | 'env-dir' | 'env-content' | 'cli' | 'managed' | 'managed-preferences' | 'env-permission';
+
+/** One reference inside a template. `default` is what an unset or empty variable becomes (`${NAME:-default}`). */
+export type Reference =
+  | { readonly kind: 'env'; readonly name: string; readonly token: string; readonly default?: string }
+  /** `path` is absolute: resolved against the file that contains it. */
+  | { readonly kind: 'file'; readonly path: string; readonly token: string };
+
+/** Text with references; only `config/substitute` turns it into a string, at connect time. */
+export interface Template {
+  readonly parts: readonly (string | Reference)[];
+  /** The text as written, for listings. References are shown, their values never. */
+  readonly source: string;
+}
+
+export type OriginOf<T> = { readonly value: T; readonly origin: Origin };
+
+export interface Timeouts {
+  /** Idle limit of one request, milliseconds. */
+  readonly requestMs: number;
+  /** Connect, negotiate and first discovery together. */
+  readonly connectMs: number;
+}
+
+/** `auto` probes for 2026-07-28 and falls back; `legacy` never probes; a revision pins and never falls back. */
+export type ProtocolChoice = 'auto' | 'legacy' | (string & {});
+
+interface EntryBase {
+  readonly name: string;
+  readonly origin: Origin;
+  readonly enabled: boolean;
+  readonly timeouts: Timeouts;
+  readonly protocol: ProtocolChoice;
+  /** Entries of lower layers that this one replaced or merged over, nearest first. */
+  readonly shadowed: readonly Origin[];
+}
+
+/** A server we start as a child process. */
+export interface LocalEntry extends EntryBase {
+  readonly kind: 'local';
+  readonly command: Template;
+  readonly args: readonly Template[];
+  /** Absolute. */
+  readonly cwd: string;
+  readonly environment: Readonly<Record<string, Template>>;
+}
+
+/** A server we reach over HTTP. */
+export interface RemoteEntry extends EntryBase {
+  readonly kind: 'remote';
+  /** `auto`: Streamable HTTP, then HTTP+SSE on 400/404/405; the others never fall back. */
+  readonly transport: 'auto' | 'http' | 'sse';
+  readonly url: Template;
+  readonly headers: Readonly<Record<string, Template>>;
+  /** `false` suppresses detection; an object is validated by the OAuth part. */
+  readonly oauth: false | Readonly<Record<string, unknown>> | undefined;
+}
+
+export type ServerEntry = LocalEntry | RemoteEntry;
+
+export type Effect = 'allow' | 'ask' | 'deny';
+export type PermissionMode = 'standard' | 'strict' | 'allow_all';
+
+/** One permission rule in order. `pattern` narrows it to calls whose input matches; `*` means every call. */
+export interface Rule {
+  readonly key: string;
+  readonly pattern: string;
+  readonly effect: Effect;
+  readonly origin: Origin;
+}
+
+export interface Permissions {
+  readonly mode: PermissionMode;
+  /** In evaluation order: the last match wins. */
+  readonly rules: readonly Rule[];
+}
+
+/** Something in a file that cost an entry or a value, but not the file. */
+export interface Diagnostic extends Problem {
+  /** Stable, for instance `config_mcp_server_invalid`. */
+  readonly code: string;
+  readonly severity: 'warning' | 'error';
+  readonly origin: Origin;
+  /** The server that is lost, if one is. */
+  readonly server?: string;
+}
+
+export interface LoadedLayer {
+  readonly kind: LayerKind;
+  /** File path, or the name of the environment variable. */
+  readonly source: string;
+  readonly trusted: boolean;
+  readonly state: 'loaded' | 'absent';
+}
+
+/** A project key that needed and got permission of a trusted layer. */
+export interface Admission { readonly key: string; readonly file: string; readonly by: Origin }
+
+export interface Config {
+  readonly servers: ReadonlyMap<string, ServerEntry>;
+  readonly permissions: Permissions;
+  readonly concurrency: { readonly connections: number };
+  /** `features.mcp`. */
+  readonly mcpEnabled: boolean;
+  /** How wire ids are spelled: `server_tool` or `mcp__server__tool`. */
+  readonly naming: 'plain' | 'mcp';
+  readonly diagnostics: readonly Diagnostic[];
+  readonly layers: readonly LoadedLayer[];
+  readonly admissions: readonly Admission[];
+  /** The directory that relative paths of the workspace resolve from. */
+  readonly workspace: string;
+}

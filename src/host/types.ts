@@ -1,0 +1,84 @@
+/** What the faces (CLI, library, gateway, ACP) hold. */
+import type { AnyFailure, Origin, Stage } from '../base/failure.ts';
+import type { JsonObject } from '../base/json.ts';
+import type { Log } from '../base/log.ts';
+import type { Paths } from '../base/paths.ts';
+import type { Config, ServerEntry } from '../config/types.ts';
+import type { CloseReport } from '../jsonrpc/transport.ts';
+import type { Client, Dropped, Elicitation, ElicitationAnswer, Root } from '../mcp/types.ts';
+import type { Approval, ApprovalAnswer, CallOptions, Decision, Outcome, Rule, ToolEntry } from '../registry/types.ts';
+
+/** Whoever may be asked. A missing method means: nobody to ask, so it is not declared and refused. */
+export interface Person {
+  approve?(approval: Approval): Promise<ApprovalAnswer>;
+  answer?(server: string, elicitation: Elicitation, signal: AbortSignal): Promise<ElicitationAnswer>;
+}
+
+export interface HostOptions {
+  readonly config: Config;
+  /** Used to expand templates and to build the children's environment. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly paths: Paths;
+  readonly person?: Person;
+  readonly log?: Log;
+  /** Rules on top of the configuration's, for instance of `--allow`; they settle an ask and never beat a deny of the configuration. */
+  readonly rules?: readonly Rule[];
+  /** Answers every ask with yes (`--yes`); deny rules hold. */
+  readonly assumeYes?: boolean;
+  readonly roots?: () => readonly Root[];
+  /** `one-shot` shortens the patience with a server that does not leave by itself. Default: `session`. */
+  readonly life?: 'one-shot' | 'session';
+}
+
+export interface Timing { readonly stage: Stage; readonly ms: number }
+
+export type ServerState = 'idle' | 'connecting' | 'connected' | 'disabled' | 'disconnected' | 'failed' | 'invalid';
+
+/** FACTS table T8 with the facts of the process or endpoint. */
+export interface ServerStatus {
+  readonly name: string;
+  readonly state: ServerState;
+  readonly transport: 'stdio' | 'http' | 'sse' | 'unknown';
+  readonly origin: Origin | undefined;
+  readonly era?: 'legacy' | 'modern';
+  readonly revision?: string;
+  readonly toolCount?: number;
+  readonly failure?: AnyFailure;
+  readonly failureKind?: string;
+  readonly updatedAt: number;
+}
+
+/** A connected server with what connecting found and cost. */
+export interface OpenServer {
+  readonly entry: ServerEntry;
+  readonly client: Client;
+  readonly timings: readonly Timing[];
+  readonly process?: { readonly command: string; readonly args: readonly string[]; readonly cwd: string; readonly pid: number | undefined; readonly stderrTail: () => string };
+}
+
+export interface ToolListing {
+  readonly entries: readonly ToolEntry[];
+  /** Tools left out, by server. */
+  readonly dropped: readonly (Dropped & { readonly server: string })[];
+  /** Servers that could not be asked. */
+  readonly failures: readonly { readonly server: string; readonly failure: AnyFailure }[];
+  /** Wire ids that had to be changed, with the reason. */
+  readonly renamed: readonly { readonly id: string; readonly server: string; readonly tool: string; readonly reason: string }[];
+}
+
+export interface Host {
+  readonly config: Config;
+  status(): readonly ServerStatus[];
+  /** Connects (or joins the attempt that runs). Rejects with a failure that names the entry's origin. */
+  open(server: string, signal?: AbortSignal): Promise<OpenServer>;
+  /** Tools of the named servers (default: all enabled ones), servers in parallel; one bad server costs itself only. */
+  listTools(servers?: readonly string[], signal?: AbortSignal): Promise<ToolListing>;
+  /** Wire id, `server.tool`, `server/tool` or `mcp__server__tool`; opens only servers the words can mean. */
+  findTool(words: string, signal?: AbortSignal): Promise<ToolEntry>;
+  /** What the policy says before arguments are known. */
+  decide(entry: ToolEntry): Decision;
+  /** The one road to a tool: schema, permission, person, call. Never rejects. */
+  call(entry: ToolEntry, args: JsonObject, options?: CallOptions): Promise<Outcome>;
+  /** Idempotent, never rejects. */
+  close(): Promise<CloseReport>;
+}

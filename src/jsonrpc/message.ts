@@ -1,0 +1,47 @@
+/** What a JSON-RPC 2.0 message is, decided once where text becomes a value. The union is closed. */
+import { isObject, type JsonObject } from '../base/json.ts';
+
+/** Strings and integers; `1` and `"1"` are different ids. */
+export type Id = number | string;
+export interface RpcError { readonly code: number; readonly message: string; readonly data?: unknown }
+
+export interface Request { readonly jsonrpc: '2.0'; readonly id: Id; readonly method: string; readonly params?: JsonObject }
+export interface Notification { readonly jsonrpc: '2.0'; readonly method: string; readonly params?: JsonObject }
+export interface ResultResponse { readonly jsonrpc: '2.0'; readonly id: Id; readonly result: unknown }
+/** `id` is null when the peer could not read the request's id (absent and null on the wire mean the same). */
+export interface ErrorResponse { readonly jsonrpc: '2.0'; readonly id: Id | null; readonly error: RpcError }
+
+export type Message =
+  | { readonly kind: 'request'; readonly message: Request }
+  | { readonly kind: 'notification'; readonly message: Notification }
+  | { readonly kind: 'result'; readonly message: ResultResponse }
+  | { readonly kind: 'error'; readonly message: ErrorResponse };
+
+function isId(value: unknown): value is Id {
+  return typeof value === 'string' || (typeof value === 'number' && Number.isInteger(value));
+}
+
+/**
+ * Classifies a parsed value by shape (JSON-RPC 2.0; ids as MCP narrows them). `undefined` when it is none of the four.
+ * Lenient where servers differ: `error: null` beside a result, an absent or null id on an error, any JSON as result.
+ */
+export function classify(value: unknown): Message | undefined {
+  if (!isObject(value) || value['jsonrpc'] !== '2.0') return undefined;
+  const id = value['id'], method = value['method'];
+  if (method !== undefined) {
+    const params = value['params'];
+    if (typeof method !== 'string' || (params !== undefined && params !== null && !isObject(params))) return undefined;
+    if (params === null) return classify({ ...value, params: undefined });
+    if (id === undefined) return { kind: 'notification', message: value as unknown as Notification };
+    return isId(id) ? { kind: 'request', message: value as unknown as Request } : undefined;
+  }
+  const error = value['error'];
+  if (error !== undefined && error !== null) {
+    if (!isObject(error) || !Number.isInteger(error['code']) || 'result' in value) return undefined;
+    if (id !== undefined && id !== null && !isId(id)) return undefined;
+    const text = error['message'];
+    const rpc: RpcError = { code: error['code'] as number, message: typeof text === 'string' ? text : '', ...('data' in error ? { data: error['data'] } : {}) };
+    return { kind: 'error', message: { jsonrpc: '2.0', id: id ?? null, error: rpc } };
+  }
+  return isId(id) && 'result' in value ? { kind: 'result', message: value as unknown as ResultResponse } : undefined;
+}

@@ -1,0 +1,119 @@
+/** MCP shapes as the wire spells them (2026-07-28 with what older revisions lack left optional). Checked in `results.ts`. */
+import type { AnyFailure } from '../base/failure.ts';
+import type { JsonObject } from '../base/json.ts';
+import type { CloseReport } from '../jsonrpc/transport.ts';
+
+export type Era = 'legacy' | 'modern';
+
+export interface Implementation { readonly name: string; readonly version: string; readonly title?: string; readonly [key: string]: unknown }
+export interface ToolAnnotations {
+  readonly title?: string; readonly readOnlyHint?: boolean; readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean; readonly openWorldHint?: boolean;
+}
+export interface Tool {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  /** Always an object with `type: "object"`; what the server sent otherwise untouched. */
+  readonly inputSchema: JsonObject;
+  readonly outputSchema?: JsonObject;
+  readonly annotations?: ToolAnnotations;
+  readonly _meta?: JsonObject;
+  readonly [key: string]: unknown;
+}
+export interface Resource { readonly uri: string; readonly name: string; readonly title?: string; readonly description?: string; readonly mimeType?: string; readonly size?: number; readonly [key: string]: unknown }
+export interface ResourceTemplate { readonly uriTemplate: string; readonly name: string; readonly title?: string; readonly description?: string; readonly mimeType?: string; readonly [key: string]: unknown }
+export interface PromptArgument { readonly name: string; readonly title?: string; readonly description?: string; readonly required?: boolean }
+export interface Prompt { readonly name: string; readonly title?: string; readonly description?: string; readonly arguments?: readonly PromptArgument[]; readonly [key: string]: unknown }
+
+export interface ResourceContents { readonly uri: string; readonly mimeType?: string; readonly text?: string; readonly blob?: string; readonly [key: string]: unknown }
+export type ContentBlock =
+  | { readonly type: 'text'; readonly text: string; readonly [key: string]: unknown }
+  | { readonly type: 'image'; readonly data: string; readonly mimeType: string; readonly [key: string]: unknown }
+  | { readonly type: 'audio'; readonly data: string; readonly mimeType: string; readonly [key: string]: unknown }
+  | { readonly type: 'resource_link'; readonly uri: string; readonly name: string; readonly [key: string]: unknown }
+  | { readonly type: 'resource'; readonly resource: ResourceContents; readonly [key: string]: unknown }
+  /** A block of a type we do not know, or of a known type with parts missing: kept as it came. */
+  | { readonly type: 'unknown'; readonly block: unknown };
+
+export interface CallToolResult {
+  readonly content: readonly ContentBlock[];
+  /** Present exactly when the server sent the member; any JSON value in 2026-07-28. */
+  readonly structuredContent?: unknown;
+  readonly isError: boolean;
+  readonly _meta?: JsonObject;
+}
+export interface PromptMessage { readonly role: string; readonly content: ContentBlock }
+export interface GetPromptResult { readonly description?: string; readonly messages: readonly PromptMessage[] }
+export interface ReadResourceResult { readonly contents: readonly ResourceContents[] }
+export interface Completion { readonly values: readonly string[]; readonly total?: number; readonly hasMore?: boolean }
+
+export interface ServerCapabilities {
+  readonly tools?: { readonly listChanged?: boolean }; readonly prompts?: { readonly listChanged?: boolean };
+  readonly resources?: { readonly listChanged?: boolean; readonly subscribe?: boolean };
+  readonly completions?: JsonObject; readonly logging?: JsonObject; readonly extensions?: JsonObject;
+  readonly [key: string]: unknown;
+}
+
+/** A thing of a list that was left out, by name and with the reason: one bad tool costs one tool. */
+export interface Dropped { readonly name: string; readonly reason: string }
+export interface Listing<T> { readonly items: readonly T[]; readonly dropped: readonly Dropped[]; /** Freshness hint of the server, milliseconds (2026-07-28). */ readonly ttlMs: number; readonly cacheScope: 'public' | 'private' }
+
+export interface Progress { readonly progress: number; readonly total?: number; readonly message?: string }
+
+export type ListKind = 'tools' | 'resources' | 'prompts';
+export type ClientEvent =
+  | { readonly kind: 'list_changed'; readonly list: ListKind }
+  | { readonly kind: 'resource_updated'; readonly uri: string }
+  | { readonly kind: 'log'; readonly level: string; readonly logger?: string; readonly data: unknown }
+  | { readonly kind: 'closed'; readonly reason: Error };
+
+/** What a server may ask a person or the host. Absent handlers are not declared and are refused. */
+export type Elicitation =
+  | { readonly mode: 'form'; readonly message: string; readonly requestedSchema: JsonObject }
+  | { readonly mode: 'url'; readonly message: string; readonly url: string; readonly elicitationId?: string };
+export interface ElicitationAnswer { readonly action: 'accept' | 'decline' | 'cancel'; readonly content?: JsonObject }
+export interface Root { readonly uri: string; readonly name?: string }
+export interface Answers {
+  readonly elicit?: (request: Elicitation, signal: AbortSignal) => Promise<ElicitationAnswer>;
+  /** Which modes `elicit` can show. Default: `form` only. */
+  readonly elicitModes?: readonly ('form' | 'url')[];
+  readonly roots?: () => readonly Root[];
+  readonly sample?: (params: JsonObject, signal: AbortSignal) => Promise<JsonObject>;
+}
+
+export interface CallSettings {
+  readonly signal?: AbortSignal | undefined;
+  /** Idle limit, milliseconds; progress for this very request re-arms it. Default: the client's. */
+  readonly timeoutMs?: number | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+/** One connected server, whatever its era. Every method rejects with a `Failure`. */
+export interface Client {
+  readonly era: Era;
+  readonly revision: string;
+  readonly serverInfo: Implementation | undefined;
+  readonly capabilities: ServerCapabilities;
+  readonly instructions: string | undefined;
+  /** The whole list, pages joined. */
+  listTools(settings?: CallSettings): Promise<Listing<Tool>>;
+  listResources(settings?: CallSettings): Promise<Listing<Resource>>;
+  listResourceTemplates(settings?: CallSettings): Promise<Listing<ResourceTemplate>>;
+  listPrompts(settings?: CallSettings): Promise<Listing<Prompt>>;
+  callTool(name: string, args: JsonObject, settings?: CallSettings): Promise<CallToolResult>;
+  readResource(uri: string, settings?: CallSettings): Promise<ReadResourceResult>;
+  getPrompt(name: string, args: Readonly<Record<string, string>>, settings?: CallSettings): Promise<GetPromptResult>;
+  complete(ref: { readonly type: 'ref/prompt'; readonly name: string } | { readonly type: 'ref/resource'; readonly uri: string }, argument: { readonly name: string; readonly value: string }, context?: Readonly<Record<string, string>>, settings?: CallSettings): Promise<Completion>;
+  /** Proof of life: any answer counts, also a JSON-RPC error. */
+  ping(settings?: CallSettings): Promise<void>;
+  setLogLevel(level: string, settings?: CallSettings): Promise<void>;
+  /** Asks for change notices: legacy servers send them unasked, modern ones on a `subscriptions/listen` stream. */
+  watch(filter: { readonly lists?: readonly ListKind[]; readonly uris?: readonly string[] }, settings?: CallSettings): Promise<{ close(): Promise<void> }>;
+  /** Adds a listener for events; returns how to remove it. */
+  on(listener: (event: ClientEvent) => void): () => void;
+  /** Resolves with the reason once the connection ended, wanted or not. */
+  readonly closed: Promise<AnyFailure>;
+  /** Idempotent, never rejects. */
+  close(): Promise<CloseReport>;
+}
