@@ -1,0 +1,71 @@
+/** The era of `initialize` (2024-11-05 to 2025-11-25): negotiated once, servers may send requests and unasked notifications. */
+import { isObject, type JsonObject } from '../base/json.ts';
+import { isFailure } from '../base/failure.ts';
+import type { Connection } from '../jsonrpc/connection.ts';
+import { answerQuestion, declaredCapabilities } from './answers.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import { noCommonRevision } from './negotiate.ts';
+import { expectObject, readCapabilities, readImplementation } from './results.ts';
+import { legacyRevisions, newestLegacy } from './revisions.ts';
+import type { Answers, Implementation } from './types.ts';
+
+export interface InitializeOptions {
+  readonly clientInfo: Implementation;
+  readonly answers: Answers;
+  /** Revision to offer. Default: our newest legacy one. */
+  readonly revision?: string | undefined;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Runs the handshake (MCP 2025-11-25, lifecycle). `initialize` is never canceled on the wire: the specification forbids it. */
+export async function initialize(connection: Connection, options: InitializeOptions): Promise<Lifecycle> {
+  const lifecycle = await connection.request('initialize', {
+    params: { protocolVersion: options.revision ?? newestLegacy, capabilities: declaredCapabilities(options.answers), clientInfo: options.clientInfo },
+    action: 'initialize the connection', stage: 'handshake', timeoutMs: options.timeoutMs, ceilingMs: options.timeoutMs,
+    signal: options.signal, cancel: 'none', mutating: false,
+    accept: (result) => readInitialize(expectObject('initialize', result), options.answers),
+  });
+  connection.transport.negotiated?.({ era: 'legacy', revision: lifecycle.revision });
+  connection.notify('notifications/initialized');
+  return lifecycle;
+}
+
+function readInitialize(result: JsonObject, answers: Answers): Lifecycle {
+  const revision = result['protocolVersion'];
+  if (typeof revision !== 'string' || !legacyRevisions.includes(revision)) throw noCommonRevision(legacyRevisions, typeof revision === 'string' ? [revision] : []);
+  const instructions = result['instructions'];
+  return createLegacy(revision, readImplementation(result['serverInfo']), readCapabilities(result['capabilities']), typeof instructions === 'string' ? instructions : undefined, answers);
+}
+
+function createLegacy(revision: string, serverInfo: Implementation | undefined, capabilities: Lifecycle['capabilities'], instructions: string | undefined, answers: Answers): Lifecycle {
+  const simple = (connection: Connection, method: string, params: JsonObject | undefined, timeoutMs: number, signal: AbortSignal | undefined): Promise<unknown> =>
+    connection.request(method, { params, action: `send ${method}`, stage: 'call', timeoutMs, signal, cancel: 'notify', mutating: false, accept: (result) => result });
+  return {
+    era: 'legacy', revision, serverInfo, capabilities, instructions, cancel: 'notify',
+    stamp: () => undefined,
+    // Some servers answer with an empty array where an empty object is due; a method's reader decides what it needs.
+    unwrap: (method, result) => ({ kind: 'complete', result: Array.isArray(result) && result.length === 0 ? {} : expectObject(method, result) }),
+    answer: (method, params, signal) => (method === 'ping' ? { result: {} } : answerQuestion(answers, method, params, signal)),
+    admits: () => true,
+    async ping(connection, settings) {
+      try {
+        await simple(connection, 'ping', undefined, settings.timeoutMs, settings.signal);
+      } catch (error) {
+        if (!isFailure(error) || error.code !== 'REMOTE_ERROR') throw error;   // an error answer is proof of life too
+      }
+    },
+    async setLogLevel(connection, level, settings) {
+      await simple(connection, 'logging/setLevel', { level }, settings.timeoutMs, settings.signal);
+    },
+    async watch(connection, filter, settings) {
+      const uris = isObject(capabilities.resources) && capabilities.resources.subscribe === true ? filter.uris ?? [] : [];
+      await Promise.all(uris.map((uri) => simple(connection, 'resources/subscribe', { uri }, settings.timeoutMs, settings.signal)));
+      return {
+        async close() {
+          await Promise.allSettled(uris.map((uri) => simple(connection, 'resources/unsubscribe', { uri }, settings.timeoutMs, undefined)));
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,147 @@
+/** The stateless era (2026-07-28): every request says who asks and what it can do; servers never send requests. */
+import { Failure, isFailure, toFailure, type AnyFailure } from '../base/failure.ts';
+import { isObject, type JsonObject } from '../base/json.ts';
+import { codes } from '../jsonrpc/codes.ts';
+import type { Connection } from '../jsonrpc/connection.ts';
+import type { Id } from '../jsonrpc/message.ts';
+import type { Stamp } from '../jsonrpc/transport.ts';
+import { declaredCapabilities } from './answers.ts';
+import type { InputRequired, Lifecycle, WatchFilter } from './lifecycle.ts';
+import { expectObject, readCapabilities, readImplementation, refuse } from './results.ts';
+import type { Answers, Implementation, ListKind } from './types.ts';
+
+const PREFIX = 'io.modelcontextprotocol/';
+
+/** The `_meta` members of every request, encoded once. */
+export function makeStamp(revision: string, clientInfo: Implementation, answers: Answers, logLevel?: string): Stamp {
+  const meta: JsonObject = {
+    [`${PREFIX}protocolVersion`]: revision,
+    [`${PREFIX}clientInfo`]: clientInfo,
+    [`${PREFIX}clientCapabilities`]: declaredCapabilities(answers),
+    ...(logLevel === undefined ? {} : { [`${PREFIX}logLevel`]: logLevel }),
+  };
+  return { revision, meta, metaText: JSON.stringify(meta).slice(1, -1) };
+}
+
+/** Only these may answer `input_required` (MCP 2026-07-28, multi round-trip requests). */
+const mayAsk: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+
+interface Subscription {
+  readonly wanted: ReadonlySet<string>;
+  readonly uris: boolean;
+  acknowledged: () => void;
+  ready: boolean;
+  over: (reason: AnyFailure | undefined) => void;
+}
+
+export function createModern(options: { readonly revision: string; readonly discovered: JsonObject; readonly clientInfo: Implementation; readonly answers: Answers; readonly perRequest: boolean; readonly onNotice: (message: string) => void }): Lifecycle {
+  const { revision, discovered } = options;
+  let stamp = makeStamp(revision, options.clientInfo, options.answers);
+  let toldMissingType = false;
+  const meta = discovered['_meta'];
+  const instructions = discovered['instructions'];
+  const subscriptions = new Map<Id, Subscription>();
+  const capabilities = readCapabilities(discovered['capabilities']);
+
+  return {
+    era: 'modern', revision, capabilities,
+    serverInfo: readImplementation(isObject(meta) ? meta[`${PREFIX}serverInfo`] : undefined) ?? readImplementation(discovered['serverInfo']),
+    instructions: typeof instructions === 'string' ? instructions : undefined,
+    cancel: options.perRequest ? 'close' : 'notify',
+    stamp: () => stamp,
+    unwrap(method, raw) {
+      const result = expectObject(method, raw);
+      const type = result['resultType'];
+      if (type === 'complete') return { kind: 'complete', result };
+      if (type === undefined) {
+        if (!toldMissingType) { toldMissingType = true; options.onNotice(`a result of ${method} has no resultType; taken as complete`); }
+        return { kind: 'complete', result };
+      }
+      if (type !== 'input_required') throw refuse(method, `its resultType is ${JSON.stringify(type)}, which was not asked for`);
+      if (!mayAsk.has(method)) throw refuse(method, 'it asks for input, which this method must not');
+      return { kind: 'input_required', input: readInputRequired(method, result) };
+    },
+    answer(method) {
+      options.onNotice(`the server sent the request ${method}, which this revision forbids`);
+      return { error: { code: codes.methodNotFound, message: `Method not found: ${method}` } };
+    },
+    admits(method, params) {
+      if (method === 'notifications/message' || method === 'notifications/progress') return true;
+      const subscription = subscriptions.get(subscriptionId(method, params));
+      if (subscription === undefined) return false;
+      if (method === 'notifications/subscriptions/acknowledged') { subscription.ready = true; subscription.acknowledged(); return false; }
+      if (method === 'notifications/cancelled') { subscription.over(undefined); return false; }
+      return subscription.ready && (subscription.wanted.has(method) || (method === 'notifications/resources/updated' && subscription.uris));
+    },
+    async ping(connection, settings) {
+      try {
+        await connection.request('server/discover', { stamp, action: 'reach the server', stage: 'connect', timeoutMs: settings.timeoutMs, signal: settings.signal, cancel: this.cancel, mutating: false, accept: (result) => result });
+      } catch (error) {
+        if (!isFailure(error) || error.code !== 'REMOTE_ERROR') throw error;
+      }
+    },
+    setLogLevel(_connection, level) {
+      stamp = makeStamp(revision, options.clientInfo, options.answers, level);
+      return Promise.resolve();
+    },
+    watch: (connection, filter, settings) => listen(connection, filter, settings.timeoutMs, settings.signal),
+  };
+
+  /** `subscriptions/listen`: has no deadline itself; the acknowledgement, which comes first, has one. */
+  function listen(connection: Connection, filter: WatchFilter, timeoutMs: number, signal: AbortSignal | undefined): Promise<{ close(): Promise<void> }> {
+    const lists = filter.lists ?? [];
+    const uris = filter.uris ?? [];
+    return new Promise((resolve, reject) => {
+      let settled = false;
+      const finish = (failure: AnyFailure | undefined): void => {
+        subscriptions.delete(opened.id);
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', onAbort);
+        if (!settled) { settled = true; reject(failure ?? ended()); }
+      };
+      const opened = connection.stream('subscriptions/listen', {
+        params: { notifications: { ...Object.fromEntries(lists.map((list) => [`${list}ListChanged`, true])), ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}) } },
+        stamp, cancel: options.perRequest ? 'close' : 'notify',
+      }, (outcome) => finish('failure' in outcome ? outcome.failure : undefined));
+      const stop = (failure: AnyFailure): void => { opened.stop(); finish(failure); };
+      const timer = setTimeout(() => stop(new Failure('TIMEOUT', `Cannot watch for changes: the server did not acknowledge within ${timeoutMs} ms`, { stage: 'list', details: { afterMs: timeoutMs, method: 'subscriptions/listen' }, recovery: 'retryable' }) as AnyFailure), timeoutMs);
+      const onAbort = (): void => stop(toFailure(new Failure('CANCELED', 'Cannot watch for changes: it was canceled', { stage: 'list', details: {}, recovery: 'retryable' })));
+      signal?.addEventListener('abort', onAbort, { once: true });
+      subscriptions.set(opened.id, {
+        wanted: new Set(lists.map((list: ListKind) => `notifications/${list}/list_changed`)), uris: uris.length > 0, ready: false,
+        acknowledged: () => {
+          if (settled) return;
+          settled = true;
+          clearTimeout(timer);
+          signal?.removeEventListener('abort', onAbort);
+          resolve({ close: () => { opened.stop(); subscriptions.delete(opened.id); return Promise.resolve(); } });
+        },
+        over: finish,
+      });
+    });
+  }
+}
+
+function ended(): AnyFailure {
+  return new Failure('CONNECTION_CLOSED', 'Cannot watch for changes: the server ended the subscription', { stage: 'list', details: {}, recovery: 'retryable' }) as AnyFailure;
+}
+
+function subscriptionId(method: string, params: JsonObject): Id {
+  const own = isObject(params['_meta']) ? params['_meta'][`${PREFIX}subscriptionId`] : undefined;
+  return (own ?? (method === 'notifications/cancelled' ? params['requestId'] : undefined)) as Id;
+}
+
+function readInputRequired(method: string, result: JsonObject): InputRequired {
+  const { inputRequests, requestState } = result;
+  const requests: Record<string, JsonObject> = {};
+  if (inputRequests !== undefined) {
+    if (!isObject(inputRequests)) throw refuse(method, '"inputRequests" is not an object');
+    for (const [key, request] of Object.entries(inputRequests)) {
+      if (!isObject(request) || typeof request['method'] !== 'string') throw refuse(method, `the input request ${JSON.stringify(key)} has no method`);
+      requests[key] = request;
+    }
+  }
+  if (requestState !== undefined && typeof requestState !== 'string') throw refuse(method, '"requestState" is not a string');
+  if (inputRequests === undefined && requestState === undefined) throw refuse(method, 'it asks for input without saying which');
+  return { requests, state: requestState };
+}
