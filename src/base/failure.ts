@@ -15,6 +15,9 @@ export type Stage =
  */
 export type Recovery = 'retryable' | 'blocked' | 'unknown';
 
+/** How far an HTTP request surely got when it failed: it never left, it may have arrived, it surely arrived. */
+export type Sent = 'no' | 'unknown' | 'yes';
+
 /** Where a configured thing came from: shown to the person who has to change it. */
 export interface Origin {
   /** File path, or the name of a source that is no file (`ZUNO_CONFIG_CONTENT`, `--allow`, `built-in`). */
@@ -43,11 +46,11 @@ export interface FailureDetails {
   SPAWN_FAILED: { readonly command: string; readonly cwd?: string; readonly system?: string };
   SERVER_EXITED: { readonly exitCode: number | null; readonly signal: string | null; readonly stderrTail: string };
   CONNECT_FAILED: { readonly address: string; readonly system?: string };
-  HTTP_STATUS: { readonly status: number; readonly url: string; readonly excerpt: string };
-  CONNECTION_CLOSED: { readonly stderrTail?: string };
+  HTTP_STATUS: { readonly status: number; readonly url: string; readonly excerpt: string; readonly retryAfterMs?: number };
+  CONNECTION_CLOSED: { readonly stderrTail?: string; readonly sent?: Sent };
   SESSION_LOST: { readonly status?: number };
-  TIMEOUT: { readonly afterMs: number; readonly method?: string; readonly noiseLines?: number };
-  PROTOCOL_VIOLATION: { readonly excerpt?: string; readonly noiseLines?: number };
+  TIMEOUT: { readonly afterMs: number; readonly method?: string; readonly noiseLines?: number; readonly sent?: Sent };
+  PROTOCOL_VIOLATION: { readonly excerpt?: string; readonly noiseLines?: number; readonly sent?: Sent };
   LIMIT_EXCEEDED: { readonly limit: string; readonly maximum: number; readonly seen?: number };
   REVISION_UNSUPPORTED: { readonly ours: readonly string[]; readonly theirs: readonly string[] };
   CAPABILITY_MISSING: { readonly capability: string };
@@ -59,7 +62,7 @@ export interface FailureDetails {
   PERMISSION_DENIED: { readonly tool: string; readonly why: 'rule' | 'declined' | 'nobody'; readonly rule?: string };
   OUTCOME_UNKNOWN: { readonly why: 'timeout' | 'closed' | 'unreadable' | 'canceled'; readonly method: string; readonly elapsedMs: number };
   INTERNAL: { readonly where?: string };
-  CANCELED: { readonly method?: string };
+  CANCELED: { readonly method?: string; readonly sent?: Sent };
 }
 export type FailureCode = keyof FailureDetails;
 

@@ -16,9 +16,25 @@ export const limits = {
   stderrTailBytes: 64 * KIB,
   httpBodyBytes: 64 * MIB,
   httpErrorBodyBytes: 64 * KIB,
+  /** Response head. The platform's fetch has a limit of its own (16 KiB). */
+  httpHeaderBytes: 64 * KIB,
+  /** Same-origin 307/308 answers followed for one request. */
+  httpRedirects: 3,
+  /** Connections to one origin; more requests wait for one. */
+  httpSockets: 256,
+  /** How long an unused connection is kept, shorter when the server announces less. */
+  httpIdleMs: 45_000,
+  /** How long one address of a host may take before the next one is tried. */
+  httpAddressMs: 500,
+  /** How long a proxy may take to open a tunnel. */
+  httpTunnelMs: 30_000,
+  /** Bytes a slow reader of a response body may leave waiting before the peer is made to wait. */
+  httpReadAheadBytes: 256 * KIB,
   eventBytes: 64 * MIB,
   oauthDocumentBytes: 1 * MIB,
   configFileBytes: 1 * MIB,
+  /** The stored roster of wire ids of one workspace. */
+  rosterBytes: 16 * MIB,
   /** Pages of one list; a repeated cursor ends it too. */
   listPages: 1000,
   toolsPerServer: 10_000,
@@ -62,6 +78,8 @@ export const limits = {
   modelTextBytes: 50_000,
   modelTextLines: 2_000,
   toolIdChars: 64,
+  /** Wire ids remembered per workspace; a name beyond them is unique by its digest alone. */
+  rosterNames: 100_000,
   searchResults: 8,
   searchResultsMax: 20,
   previewChars: 240,
@@ -73,6 +91,8 @@ export const limits = {
   schemaDepth: 64,
   schemaVisits: 100_000,
   schemaProblems: 20,
+  /** Worst-case steps that one test of a `pattern` may cost; longer strings are left to the server. */
+  patternSteps: 100_000_000,
   jsonDepth: 512,
   retryTries: 3,
   retryFirstMs: 2_000,

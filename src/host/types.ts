@@ -81,4 +81,6 @@ export interface Host {
   call(entry: ToolEntry, args: JsonObject, options?: CallOptions): Promise<Outcome>;
   /** Idempotent, never rejects. */
   close(): Promise<CloseReport>;
+  /** Last resort of a process that must end at once (an uncaught exception): kills what was started, without waiting. */
+  killSync(): void;
 }

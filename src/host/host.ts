@@ -1,0 +1,148 @@
+/** The host: configuration, people and policy on one side, connected servers on the other, the gate between them. */
+import * as path from 'node:path';
+import { now } from '../base/deadline.ts';
+import { Failure, toFailure, withContext, type AnyFailure } from '../base/failure.ts';
+import { silentLog } from '../base/log.ts';
+import { nearest } from '../base/text.ts';
+import type { ServerEntry } from '../config/types.ts';
+import type { CloseReport } from '../jsonrpc/transport.ts';
+import type { Answers, Listing, Tool } from '../mcp/types.ts';
+import { buildCatalogue, findTool } from '../registry/catalog.ts';
+import { createGate } from '../registry/gate.ts';
+import { candidateServers } from '../registry/names.ts';
+import type { ToolEntry } from '../registry/types.ts';
+import { createProcessTrees } from '../transports/process-tree.ts';
+import { createConnect } from './connect.ts';
+import { contextOf, createConnections } from './connections.ts';
+import { createEraStore } from './era-memory.ts';
+import { connectionIdentity } from './identity.ts';
+import { createToolNames } from './tool-names.ts';
+import type { Host, HostOptions, OpenServer, ToolListing } from './types.ts';
+import { version } from '../base/version.ts';
+
+export function createHost(options: HostOptions): Host {
+  const { config, person } = options;
+  const log = options.log ?? silentLog;
+  const trees = createProcessTrees({ environment: options.environment });
+  const eras = createEraStore(options.paths.state);
+  const names = createToolNames(options.paths.state, config.workspace, log);
+  const listings = new Map<string, { readonly opened: OpenServer; readonly listing: Listing<Tool> }>();
+  let closing: Promise<CloseReport> | undefined;
+
+  const connections = createConnections(config, createConnect({
+    environment: options.environment, workspace: config.workspace, trees, log, life: options.life ?? 'session',
+    clientInfo: { name: 'zuno-lite', version }, answersFor, memoryFor: (entry) => eras.forIdentity(connectionIdentity(entry, config.workspace)),
+  }));
+
+  const gate = createGate({
+    permissions: config.permissions,
+    extraRules: options.rules ?? [],
+    assumeYes: options.assumeYes ?? false,
+    caseInsensitive: process.platform === 'win32',
+    home: options.paths.home,
+    servers: [...config.servers.keys()],
+    ...(person?.approve === undefined ? {} : { approve: (approval) => person.approve!(approval) }),
+    ruleFile: path.join(options.paths.config, 'zuno.json'),
+    async invoke(permit, take) {
+      const { entry, args, options: call } = take(permit);
+      const { client } = await connections.open(entry.server, call.signal);
+      return client.callTool(entry.tool, args, { signal: call.signal, onProgress: call.onProgress });
+    },
+  });
+
+  function answersFor(entry: ServerEntry): Answers {
+    return {
+      ...(person?.answer === undefined ? {} : { elicit: (request, signal) => person.answer!(entry.name, request, signal), elicitModes: ['form', 'url'] as const }),
+      ...(options.roots === undefined ? {} : { roots: options.roots }),
+    };
+  }
+
+  /** The list of one server, asked once per connection and again after it said that the list changed. */
+  async function listingOf(server: string, signal?: AbortSignal): Promise<Listing<Tool>> {
+    const opened = await connections.open(server, signal);
+    const known = listings.get(server);
+    if (known?.opened === opened) return known.listing;
+    const startedAt = now();
+    try {
+      const { connectMs, requestMs } = opened.entry.timeouts;
+      const listing = await opened.client.listTools({ signal, timeoutMs: Math.max(requestMs, connectMs - spentOn(opened)) });
+      connections.noteTools(server, listing.items.length, now() - startedAt);
+      opened.client.on((event) => { if (event.kind === 'list_changed' && event.list === 'tools') listings.delete(server); });
+      listings.set(server, { opened, listing });
+      return listing;
+    } catch (error) {
+      const failure = withContext(toFailure(error, 'list'), contextOf(opened.entry));
+      connections.noteFailure(server, failure);
+      throw failure;
+    }
+  }
+
+  async function listTools(servers?: readonly string[], signal?: AbortSignal): Promise<ToolListing> {
+    const wanted = servers ?? [...config.servers.values()].filter((entry) => entry.enabled && config.mcpEnabled).map((entry) => entry.name);
+    const failures: { server: string; failure: AnyFailure }[] = [];
+    const found = await Promise.all(wanted.map(async (server) => {
+      try {
+        return { server, origin: config.servers.get(server)!.origin, listing: await listingOf(server, signal) };
+      } catch (error) {
+        failures.push({ server, failure: toFailure(error, 'list') });
+        return undefined;
+      }
+    }));
+    const roster = await names.roster();
+    const { entries, dropped, renamed } = buildCatalogue(found.filter((one) => one !== undefined), { naming: config.naming, servers: config.servers.keys(), roster });
+    return { entries, dropped, renamed, failures: failures.sort((a, b) => (a.server < b.server ? -1 : 1)) };
+  }
+
+  async function find(words: string, signal?: AbortSignal): Promise<ToolEntry> {
+    const known = [...config.servers.keys()];
+    const roster = await names.roster();
+    const candidates = candidateServers(words, known, roster);
+    let close: readonly string[] = [], firstFailure: AnyFailure | undefined;
+    for (const server of candidates) {
+      const { entries, failures } = await listTools([server], signal);
+      firstFailure ??= failures[0]?.failure;
+      const result = findTool(words, entries);
+      if (result.kind === 'found') return result.entry;
+      if (result.kind === 'ambiguous') throw ambiguous(words, result.entries);
+      close = [...close, ...result.nearest];
+    }
+    // A server that might have had it could not be asked: that is what has to be mended, not the words.
+    if (firstFailure !== undefined) throw firstFailure;
+    throw unknownTool(words, close.length > 0 ? close : nearest(words, [...Object.keys(roster.toJSON().names), ...known]), candidates);
+  }
+
+  return {
+    config,
+    status: connections.status,
+    open: connections.open,
+    listTools,
+    findTool: find,
+    decide: (entry) => gate.decide(entry),
+    call: (entry, args, call) => gate.call(entry, args, call ?? {}),
+    close: () => (closing ??= shutDown()),
+    killSync: () => trees.killAllSync(),
+  };
+
+  async function shutDown(): Promise<CloseReport> {
+    const report = await connections.close();
+    await Promise.all([eras.save(), names.save()]);
+    await trees.close();
+    return report;
+  }
+}
+
+function spentOn(opened: OpenServer): number {
+  return opened.timings.find((timing) => timing.stage === 'connect')?.ms ?? 0;
+}
+
+function ambiguous(words: string, entries: readonly ToolEntry[]): AnyFailure {
+  const ids = entries.map((entry) => entry.id);
+  return new Failure('TOOL_UNKNOWN', `Cannot tell which tool "${words}" means: it fits ${ids.join(', ')}`, { stage: 'usage', details: { tool: words, nearest: ids }, hint: `zuno-lite call ${ids[0] ?? 'TOOL'}` }) as AnyFailure;
+}
+
+function unknownTool(words: string, close: readonly string[], candidates: readonly string[]): AnyFailure {
+  const where = candidates.length === 0 ? 'no configured server has a name that it starts with' : `${candidates.map((name) => `"${name}"`).join(' and ')} ${candidates.length === 1 ? 'has' : 'have'} no such tool`;
+  return new Failure('TOOL_UNKNOWN', `Cannot find the tool "${words}": ${where}${close.length > 0 ? `; did you mean ${close.join(' or ')}?` : ''}`, {
+    stage: 'usage', details: { tool: words, nearest: close }, hint: candidates.length === 1 ? `zuno-lite tools ${candidates[0]}` : 'zuno-lite tools',
+  }) as AnyFailure;
+}
