@@ -7,7 +7,7 @@ import { isFile } from './base/files.ts';
 import { redactPatterns } from './base/redact.ts';
 import { version } from './base/version.ts';
 import type { Notice, Transport } from './jsonrpc/transport.ts';
-import { connectClient } from './mcp/client.ts';
+import { connectClient } from './mcp/connect.ts';
 import type { Answers, Client } from './mcp/types.ts';
 import { childEnvironment } from './transports/child-environment.ts';
 import { hostEnvironment } from './transports/process.ts';

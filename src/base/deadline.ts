@@ -26,7 +26,7 @@ export function startDeadline(budgetMs: number, outer?: AbortSignal): Deadline {
   const startedAt = now();
   let expired = false;
   const timer = setTimeout(() => { expired = true; controller.abort(new DOMException('The time budget is used up', 'TimeoutError')); }, Math.min(Math.max(0, budgetMs), 2 ** 31 - 1));
-  const onAbort = (): void => controller.abort(outer?.reason);
+  const onAbort = (): void => { clearTimeout(timer); controller.abort(outer?.reason); };
   if (outer?.aborted) onAbort(); else outer?.addEventListener('abort', onAbort, { once: true });
   return {
     signal: controller.signal,

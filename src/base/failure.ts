@@ -108,8 +108,17 @@ export function isFailure(value: unknown): value is AnyFailure {
 /** Believes nothing: whatever was thrown becomes a Failure; what was not one already is our own bug (`INTERNAL`). */
 export function toFailure(value: unknown, stage: Stage = 'internal'): AnyFailure {
   if (isFailure(value)) return value;
-  const message = value instanceof Error ? value.message : String(value);
-  return new Failure('INTERNAL', `Cannot go on: ${message}`, { stage, details: {}, cause: value }) as AnyFailure;
+  return new Failure('INTERNAL', `Cannot go on: ${wordsOf(value)}`, { stage, details: {}, cause: value }) as AnyFailure;
+}
+
+/** An object without a prototype has no text of its own, and asking for it throws. */
+function wordsOf(value: unknown): string {
+  if (value instanceof Error) return value.message;
+  try {
+    return String(value);
+  } catch {
+    return 'something that has no text was thrown';
+  }
 }
 
 /** The same failure with what a higher floor knows: whose entry it was, and what to do next. Facts already there stay. */

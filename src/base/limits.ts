@@ -60,6 +60,13 @@ export const limits = {
   taskkillMs: 2_000,
   /** How long a closing host waits for the wire to take its last words. */
   drainMs: 100,
+  /** A cut event stream is taken up again after so long (unless the server says when), growing by the factor up to `retryCapMs`. */
+  streamRetryMs: 1_000,
+  streamRetryFactor: 1.5,
+  /** Attempts in a row that bring nothing before the optional stream is given up. */
+  streamRetries: 5,
+  /** Patience with a server that is told that its HTTP session ends. */
+  sessionEndMs: 1_000,
   oauthInteractiveMs: 300_000,
   oauthStartMs: 15_000,
   tokenSkewMs: 30_000,

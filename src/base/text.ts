@@ -1,8 +1,9 @@
 /** Text that others wrote, made harmless and short for a terminal. Never applied to what a model reads. */
 
 // ESC sequences first (CSI, OSC/DCS/SOS/PM/APC up to their terminator, two-character ones), then what is left of C0, DEL, C1
-// and the bidirectional controls that can reorder what a person sees.
-const SEQUENCES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[ -/]*[0-~])|\u009b[0-?]*[ -/]*[@-~]/g;
+// and the bidirectional controls that can reorder what a person sees. A string sequence counts only when it ends on its line:
+// an opening alone must not hide what follows.
+const SEQUENCES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\u0007\u001b\n]*(?:\u0007|\u001b\\)|[ -/]*[0-~])|\u009b[0-?]*[ -/]*[@-~]/g;
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** Removes escape sequences and control characters; keeps newline and tab. */
@@ -10,14 +11,16 @@ export function stripControls(text: string): string {
   return text.replaceAll('\r\n', '\n').replace(SEQUENCES, '').replace(CONTROLS, '');
 }
 
-/** The same on one line: line breaks and tabs become single spaces. */
+/** The same on one line: line breaks and tabs, with the space around them, become single spaces. */
 export function oneLine(text: string): string {
-  return stripControls(text).replace(/\s*[\n\t]\s*/g, ' ').trim();
+  // One pass over runs of space: a pattern with space on both sides of the break is quadratic on long runs without one.
+  return stripControls(text).replace(/\s+/g, (run) => (/[\n\t\u2028\u2029]/.test(run) ? ' ' : run)).trim();
 }
 
 /** At most `max` characters, with an ellipsis in place of what was cut; never half of a surrogate pair. */
 export function shorten(text: string, max: number): string {
   if (text.length <= max) return text;
+  if (max < 1) return '';
   let end = Math.max(0, max - 1);
   const code = text.charCodeAt(end - 1);
   if (code >= 0xd800 && code <= 0xdbff) end -= 1;

@@ -1,9 +1,9 @@
 /** The one normalized form that every dialect becomes. Nothing here holds an expanded secret. */
 import type { Origin, Problem } from '../base/failure.ts';
 
-/** Layers from low to high. `project` ones are untrusted, all others trusted. */
+/** Layers from low to high (`home-dir` is `~/.zuno`). `project` and `project-dir` are untrusted, all others trusted. */
 export type LayerKind =
-  | 'global' | 'project' | 'project-dir' | 'env-file' | 'env-dir' | 'env-content' | 'cli' | 'managed' | 'managed-preferences' | 'env-permission';
+  | 'global' | 'home-dir' | 'project' | 'project-dir' | 'env-file' | 'env-dir' | 'env-content' | 'cli' | 'managed' | 'managed-preferences' | 'env-permission';
 
 /** One reference inside a template. `default` is what an unset or empty variable becomes (`${NAME:-default}`). */
 export type Reference =
@@ -34,6 +34,8 @@ interface EntryBase {
   readonly name: string;
   readonly origin: Origin;
   readonly enabled: boolean;
+  /** The switch that decides `enabled`, when it stands in another place than the entry. */
+  readonly switchedBy?: Origin;
   readonly timeouts: Timeouts;
   readonly protocol: ProtocolChoice;
   /** Entries of lower layers that this one replaced or merged over, nearest first. */

@@ -10,8 +10,8 @@ import type { LocalEntry, RemoteEntry, ServerEntry, Template } from '../config/t
 import { Failure } from '../base/failure.ts';
 import { limits } from '../base/limits.ts';
 import type { Notice, Transport } from '../jsonrpc/transport.ts';
-import { connectClient, type EraMemory } from '../mcp/client.ts';
-import type { Answers, Implementation } from '../mcp/types.ts';
+import { connectClient } from '../mcp/connect.ts';
+import type { Answers, EraMemory, Implementation } from '../mcp/types.ts';
 import { childEnvironment } from '../transports/child-environment.ts';
 import type { ProcessTrees } from '../transports/process-tree.ts';
 import { createStdioTransport } from '../transports/stdio.ts';

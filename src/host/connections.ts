@@ -139,7 +139,7 @@ function patience<T>(work: Promise<T>, signal: AbortSignal, server: string): Pro
 function statusOf(slot: Slot): ServerStatus {
   const { entry, open, failure } = slot;
   return {
-    name: entry.name, state: slot.state, origin: entry.origin, updatedAt: slot.updatedAt,
+    name: entry.name, state: slot.state, origin: entry.origin, updatedAt: slot.updatedAt, timings: slot.timings,
     transport: entry.kind === 'local' ? 'stdio' : entry.transport === 'sse' ? 'sse' : 'http',
     ...(open === undefined ? {} : { era: open.client.era, revision: open.client.revision }),
     ...(slot.toolCount === undefined ? {} : { toolCount: slot.toolCount }),

@@ -7,7 +7,7 @@ import * as path from 'node:path';
 import { makeDirectory, readText, writeFileAtomic } from '../base/files.ts';
 import { isObject, parseJson } from '../base/json.ts';
 import { limits } from '../base/limits.ts';
-import type { EraMemory } from '../mcp/client.ts';
+import type { EraMemory } from '../mcp/types.ts';
 import type { Era } from '../mcp/types.ts';
 
 interface Verdict { readonly era: Era; readonly at: number }

@@ -45,6 +45,8 @@ export interface ServerStatus {
   readonly toolCount?: number;
   readonly failure?: AnyFailure;
   readonly failureKind?: string;
+  /** Of the last attempt to connect, the failed one included. */
+  readonly timings: readonly Timing[];
   readonly updatedAt: number;
 }
 

@@ -53,7 +53,10 @@ export interface Inbound {
 
 export interface Connection {
   request<T>(method: string, options: RequestOptions<T>): Promise<T>;
-  /** Sends a request whose answers are events over time (`subscriptions/listen`): no deadline, ended by `stop`. */
+  /**
+   * Sends a request whose answers are events over time (`subscriptions/listen`): no deadline, ended by `stop`, which is silent.
+   * `ended` is told once how it ended otherwise; neither it nor any event comes before this function returned.
+   */
   stream(method: string, options: Pick<RequestOptions<unknown>, 'params' | 'stamp' | 'cancel'>, ended: (outcome: { readonly result: unknown } | { readonly failure: AnyFailure }) => void): { readonly id: Id; stop(): void };
   notify(method: string, params?: JsonObject): void;
   readonly transport: Transport;
@@ -98,7 +101,7 @@ export async function openConnection(transport: Transport, options: { readonly i
 
   // ---- the one timer
   function arm(at: number): void {
-    if (at >= timerAt) { if (pending.size === 1) timer?.ref(); return; }
+    if (at >= timerAt) { timer?.ref(); return; }
     clearTimeout(timer);
     timerAt = at;
     timer = setTimeout(sweep, Math.min(Math.max(1, Math.ceil(at - now())), 2 ** 31 - 1));
@@ -125,7 +128,7 @@ export async function openConnection(transport: Transport, options: { readonly i
     return entry;
   }
   function lose(entry: Pending, why: 'timeout' | 'closed' | 'unreadable' | 'canceled', cause: AnyFailure): void {
-    if (!entry.mutating) { entry.reject(withContext(cause, cause.stage === entry.stage ? {} : { stage: entry.stage })); return; }
+    if (!entry.mutating) { entry.reject(definite(cause, entry.stage)); return; }
     entry.reject(unknownOutcome(entry, why, cause));
   }
   function unknownOutcome(entry: Pending, why: 'timeout' | 'closed' | 'unreadable' | 'canceled', cause: AnyFailure): AnyFailure {
@@ -204,13 +207,17 @@ export async function openConnection(transport: Transport, options: { readonly i
     }
   }
   function answer(id: Id, method: string, params: JsonObject): void {
-    if (asked.size >= limits.inboundRequests) { reply(id, { error: { code: codes.internalError, message: 'Too many requests are waiting for an answer' } }); return; }
+    if (asked.size >= limits.inboundRequests) {
+      post({ kind: 'response', id, text: encodeResponse(id, { error: { code: codes.internalError, message: 'Too many requests are waiting for an answer' } }) });
+      return;
+    }
     const running = new AbortController();
     asked.set(id, running);
     const done = (outcome: InboundAnswer): void => {
       if (asked.get(id) !== running) return;            // canceled by the peer: it wants no answer any more
+      const text = encodeResponse(id, outcome);
       asked.delete(id);
-      reply(id, outcome);
+      post({ kind: 'response', id, text });
     };
     const failed = (error: unknown): void => {
       notice({ kind: 'violation', message: `answering ${method} failed: ${String(error)}` });
@@ -218,14 +225,10 @@ export async function openConnection(transport: Transport, options: { readonly i
     };
     try {
       const outcome = inbound.request(method, params, running.signal);
-      if (outcome instanceof Promise) outcome.then(done, failed); else done(outcome);
+      if (outcome instanceof Promise) outcome.then(done).catch(failed); else done(outcome);
     } catch (error) {
       failed(error);
     }
-  }
-  function reply(id: Id, outcome: InboundAnswer): void {
-    const body = 'error' in outcome ? `"error":${JSON.stringify(outcome.error)}` : `"result":${JSON.stringify(outcome.result)}`;
-    post({ kind: 'response', id, text: `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${body}}` });
   }
 
   // ---- outbound
@@ -246,8 +249,9 @@ export async function openConnection(transport: Transport, options: { readonly i
     if (closing !== undefined) return Promise.reject(refusedWhileClosing(options));
     if (options.signal?.aborted) return Promise.reject(new Failure('CANCELED', `Cannot ${options.action}: it was canceled`, { stage: options.stage, details: { method }, recovery: 'retryable' }));
     const id = nextId++;
-    const text = encodeRequest(id, method, options.params, options.stamp, options.progress === true);
     return new Promise<T>((resolve, reject) => {
+      // In here, so that arguments that are no JSON reject like everything else.
+      const text = encodeRequest(id, method, options.params, options.stamp, options.progress === true);
       const startedAt = now();
       const entry: Pending = {
         id, method, action: options.action, stage: options.stage, mutating: options.mutating, cancel: options.cancel, startedAt,
@@ -262,7 +266,7 @@ export async function openConnection(transport: Transport, options: { readonly i
       }
       pending.set(id, entry);
       arm(entry.idleAt < entry.ceilingAt ? entry.idleAt : entry.ceilingAt);
-      launch({ kind: 'request', id, method, params: options.params, stamp: options.stamp, text, headers: options.headers }, (error) => {
+      launch({ kind: 'request', id, method, params: options.params, stamp: options.stamp, text, replaySafe: !options.mutating, headers: options.headers }, (error) => {
         if (take(id) === undefined) return;
         // Whoever sends knows whether the request can have arrived: anything but `unknown` means that nothing happened.
         const failure = toFailure(error, entry.stage);
@@ -289,8 +293,15 @@ export async function openConnection(transport: Transport, options: { readonly i
       return { id, stop: () => {} };
     }
     pending.set(id, entry);
-    launch({ kind: 'request', id, method, params: options.params, stamp: options.stamp, text: encodeRequest(id, method, options.params, options.stamp, false) }, (error) => { take(id)?.reject(error); });
-    return { id, stop: () => { if (take(id) !== undefined) tellCanceled(entry, 'no longer wanted'); } };
+    const text = encodeRequest(id, method, options.params, options.stamp, false);
+    let sent = false;
+    // A moment later: whoever opens a stream needs its id before the first event can arrive.
+    queueMicrotask(() => {
+      if (!pending.has(id)) return;
+      sent = true;
+      launch({ kind: 'request', id, method, params: options.params, stamp: options.stamp, text, replaySafe: true }, (error) => { take(id)?.reject(error); });
+    });
+    return { id, stop: () => { if (take(id) !== undefined && sent) tellCanceled(entry, 'no longer wanted'); } };
   }
 
   // ---- the end
@@ -338,6 +349,13 @@ export function encodeRequest(id: number, method: string, params: JsonObject | u
   return `${head},"params":{"_meta":{${meta}}${rest === '{}' ? '}' : `,${rest.slice(1)}`}}`;
 }
 
+function encodeResponse(id: Id, outcome: InboundAnswer): string {
+  const [key, body] = 'error' in outcome ? ['error', outcome.error] : ['result', outcome.result];
+  const text = JSON.stringify(body) as string | undefined;
+  if (text === undefined) throw new TypeError('an answer must be a JSON object');
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"${key}":${text}}`;
+}
+
 function reasonText(why: 'timeout' | 'closed' | 'unreadable' | 'canceled', entry: Pending, cause: AnyFailure): string {
   switch (why) {
     case 'timeout': return `no answer came within ${cause.code === 'TIMEOUT' ? cause.details.afterMs : entry.timeoutMs} ms`;
@@ -345,6 +363,13 @@ function reasonText(why: 'timeout' | 'closed' | 'unreadable' | 'canceled', entry
     case 'unreadable': return `its answer cannot be read (${cause.message})`;
     case 'canceled': return 'it was canceled before the answer';
   }
+}
+
+/** A request that only reads has failed, whatever became of it on the way: it may be repeated. */
+function definite(cause: AnyFailure, stage: Stage): AnyFailure {
+  const failure = withContext(cause, { stage });
+  if (failure.recovery !== 'unknown') return failure;
+  return new Failure(failure.code, failure.message, { stage, details: failure.details as never, recovery: 'retryable', hint: failure.hint, origin: failure.origin, cause: failure.cause }) as AnyFailure;
 }
 
 function canceled(entry: Pending): AnyFailure {

@@ -3,7 +3,8 @@
  *
  * Linear whatever the chunk sizes: an unfinished line waits as a list of chunks, only a new chunk is searched for a line
  * end, and everything up to the last line end is joined and decoded once. 0x0A never occurs inside a UTF-8 sequence, so a
- * damaged sequence costs its own line only. Memory is bounded by one frame.
+ * damaged sequence costs its own line only. Memory is bounded by one frame, also when it comes byte by byte: small chunks
+ * are joined by the thousand, because each costs far more than what it holds.
  *
  * Noise (text where a message was due) is counted, never fatal once one message was framed: it is logged line by line for
  * the first 32, then every 1,024th; blank lines only on the 1,024th. A peer that sends 32 undecodable lines in a row before
@@ -11,6 +12,7 @@
  */
 import { isAscii } from 'node:buffer';
 import { Failure, type AnyFailure } from '../base/failure.ts';
+import { parseJson } from '../base/json.ts';
 import { limits } from '../base/limits.ts';
 import { classify, type Message } from './message.ts';
 import type { Notice } from './transport.ts';
@@ -34,10 +36,11 @@ export interface Framing {
 }
 
 const NEWLINE = 10, CARRIAGE_RETURN = 13, BYTE_ORDER_MARK = 0xfeff;
+const SMALL_CHUNK_BYTES = 4096, SMALL_CHUNKS = 1024;
 
 export function createFraming(options: FramingOptions): Framing {
   const maxBytes = options.maxBytes ?? limits.frameBytes;
-  let held: Buffer[] = [], heldBytes = 0;
+  let held: Buffer[] = [], heldBytes = 0, heldSmall = 0;
   let framedOnce = false, noiseTotal = 0, noiseRun = 0;
   let broken: AnyFailure | undefined;
 
@@ -71,24 +74,41 @@ export function createFraming(options: FramingOptions): Framing {
     const first = text.charCodeAt(0);
     // Only an object (or, in 2025-03-26, an array of them) can be a message; a cheap look spares a throwing parse of log text.
     if (first === 123 || first === 91 || first <= 32 || first === BYTE_ORDER_MARK) {
-      try {
-        const value: unknown = JSON.parse(first === BYTE_ORDER_MARK ? text.slice(1) : text);
-        if (Array.isArray(value) ? value.length > 0 && value.map(deliver).includes(true) : deliver(value)) return;
-      } catch (error) {
-        // A listener that throws is our own bug and must not look like noise of the server.
-        if (!(error instanceof SyntaxError)) throw error;
-      }
+      // Parsed apart from the delivery: a listener that throws is our own bug and must not look like noise of the server.
+      const parsed = parseJson(first === BYTE_ORDER_MARK ? text.slice(1) : text);
+      const value = parsed?.value;
+      if (Array.isArray(value) ? value.map((item) => deliver(item)).includes(true) : deliver(value)) return;
     }
     noise(text);
   }
 
+  /** `bytes` up to `length` are whole lines; the line end of the last one is not among them. */
   function lines(bytes: Buffer, length: number): void {
     const text = decode(bytes, length);
-    for (let start = 0, end: number; start < text.length && broken === undefined; start = end + 1) {
-      end = text.indexOf('\n', start);
-      if (end < 0) end = text.length;
+    for (let start = 0; broken === undefined;) {
+      const found = text.indexOf('\n', start);
+      const end = found < 0 ? text.length : found;
       line(text.slice(start, end > start && text.charCodeAt(end - 1) === CARRIAGE_RETURN ? end - 1 : end));
+      if (found < 0) return;
+      start = found + 1;
     }
+  }
+
+  function hold(piece: Buffer): void {
+    if (piece.length === 0) return;
+    held.push(piece);
+    heldBytes += piece.length;
+    heldSmall = piece.length < SMALL_CHUNK_BYTES ? heldSmall + 1 : 0;
+    if (heldSmall < SMALL_CHUNKS) return;
+    held.push(Buffer.concat(held.splice(-SMALL_CHUNKS)));
+    heldSmall = 0;
+  }
+  function release(): Buffer {
+    const joined = Buffer.concat(held, heldBytes);
+    held = [];
+    heldBytes = 0;
+    heldSmall = 0;
+    return joined;
   }
 
   function tooLong(seen: number): AnyFailure {
@@ -103,52 +123,42 @@ export function createFraming(options: FramingOptions): Framing {
   function feed(input: Uint8Array): AnyFailure | undefined {
     if (broken !== undefined) return broken;
     const chunk = Buffer.isBuffer(input) ? input : Buffer.from(input.buffer, input.byteOffset, input.byteLength);
-    const last = chunk.lastIndexOf(NEWLINE);
-    if (last < 0) {
-      if (heldBytes + chunk.length > maxBytes) return tooLong(heldBytes + chunk.length);
-      if (chunk.length > 0) { held.push(chunk); heldBytes += chunk.length; }
-      return undefined;
-    }
     const first = chunk.indexOf(NEWLINE);
-    if (heldBytes + first > maxBytes) return tooLong(heldBytes + first);
-    if (chunk.length > maxBytes) return feedLong(chunk);
+    const seen = heldBytes + (first < 0 ? chunk.length : first);
+    if (seen > maxBytes) return tooLong(seen);
+    if (first < 0) { hold(chunk); return undefined; }
+    const long = chunk.length > maxBytes ? longLine(chunk, first + 1) : undefined;
+    const last = long === undefined ? chunk.lastIndexOf(NEWLINE) : long.start - 1;
     if (heldBytes === 0) {
       lines(chunk, last);
     } else {
-      held.push(chunk.subarray(0, last));
-      const joined = Buffer.concat(held, heldBytes + last);
-      held = [];
-      heldBytes = 0;
+      hold(chunk.subarray(0, last));
+      const joined = release();
       lines(joined, joined.length);
     }
-    if (broken === undefined && last + 1 < chunk.length) {
-      held.push(chunk.subarray(last + 1));
-      heldBytes = chunk.length - last - 1;
-    }
-    return broken;
+    if (broken !== undefined) return broken;
+    if (long !== undefined) return tooLong(long.bytes);
+    if (last + 1 < chunk.length) hold(chunk.subarray(last + 1));
+    return undefined;
   }
 
-  /** A chunk larger than a frame may be: each of its lines has to be measured. */
-  function feedLong(chunk: Buffer): AnyFailure | undefined {
-    for (let start = 0; start < chunk.length && broken === undefined;) {
-      const end = chunk.indexOf(NEWLINE, start);
-      const stop = end < 0 ? chunk.length : end + 1;
-      if ((end < 0 ? stop : end) - start > maxBytes) return tooLong((end < 0 ? stop : end) - start);
-      feed(chunk.subarray(start, stop));
-      start = stop;
+  /** A chunk larger than a frame may be: each of its further lines has to be measured. */
+  function longLine(chunk: Buffer, from: number): { readonly start: number; readonly bytes: number } | undefined {
+    for (let start = from; start < chunk.length;) {
+      const found = chunk.indexOf(NEWLINE, start);
+      const end = found < 0 ? chunk.length : found;
+      if (end - start > maxBytes) return { start, bytes: end - start };
+      start = end + 1;
     }
-    return broken;
+    return undefined;
   }
 
   return {
     feed,
     end() {
-      if (heldBytes > 0 && broken === undefined) {
-        const rest = Buffer.concat(held, heldBytes);
-        held = [];
-        heldBytes = 0;
-        lines(rest, rest.length);
-      }
+      if (heldBytes === 0 || broken !== undefined) return;
+      const rest = release();
+      lines(rest, rest.length);
     },
     get framedOnce() { return framedOnce; },
     get noiseLines() { return noiseTotal; },

@@ -1,5 +1,6 @@
 /** What a JSON-RPC 2.0 message is, decided once where text becomes a value. The union is closed. */
 import { isObject, type JsonObject } from '../base/json.ts';
+import { codes } from './codes.ts';
 
 /** Strings and integers; `1` and `"1"` are different ids. */
 export type Id = number | string;
@@ -23,7 +24,9 @@ function isId(value: unknown): value is Id {
 
 /**
  * Classifies a parsed value by shape (JSON-RPC 2.0; ids as MCP narrows them). `undefined` when it is none of the four.
- * Lenient where servers differ: `error: null` beside a result, an absent or null id on an error, any JSON as result.
+ * Lenient where servers differ: `error: null` beside a result and `result: null` beside an error, an absent or null id on an
+ * error, an error without a usable code or message, any JSON as result. An error that is not believed would leave its request
+ * waiting for an answer that has come.
  */
 export function classify(value: unknown): Message | undefined {
   if (!isObject(value) || value['jsonrpc'] !== '2.0') return undefined;
@@ -37,11 +40,17 @@ export function classify(value: unknown): Message | undefined {
   }
   const error = value['error'];
   if (error !== undefined && error !== null) {
-    if (!isObject(error) || !Number.isInteger(error['code']) || 'result' in value) return undefined;
-    if (id !== undefined && id !== null && !isId(id)) return undefined;
-    const text = error['message'];
-    const rpc: RpcError = { code: error['code'] as number, message: typeof text === 'string' ? text : '', ...('data' in error ? { data: error['data'] } : {}) };
-    return { kind: 'error', message: { jsonrpc: '2.0', id: id ?? null, error: rpc } };
+    if ((value['result'] ?? null) !== null || (id !== undefined && id !== null && !isId(id))) return undefined;
+    return { kind: 'error', message: { jsonrpc: '2.0', id: id ?? null, error: readError(error) } };
   }
   return isId(id) && 'result' in value ? { kind: 'result', message: value as unknown as ResultResponse } : undefined;
+}
+
+function readError(error: unknown): RpcError {
+  if (!isObject(error)) return { code: codes.internalError, message: typeof error === 'string' ? error : '' };
+  const { code, message } = error;
+  return {
+    code: Number.isInteger(code) ? code as number : codes.internalError, message: typeof message === 'string' ? message : '',
+    ...('data' in error ? { data: error['data'] } : {}),
+  };
 }

@@ -16,7 +16,7 @@ export interface Stamp {
 
 /** A message on its way out. `text` is the whole JSON-RPC message, encoded once. */
 export type Outgoing =
-  | { readonly kind: 'request'; readonly id: Id; readonly method: string; readonly params: JsonObject | undefined; readonly stamp: Stamp | undefined; readonly text: string; /** For transports that carry per-call facts outside the body (HTTP headers from a tool's schema). */ readonly headers?: Readonly<Record<string, string>> | undefined }
+  | { readonly kind: 'request'; readonly id: Id; readonly method: string; readonly params: JsonObject | undefined; readonly stamp: Stamp | undefined; readonly text: string; /** Running it twice does no harm. */ readonly replaySafe: boolean; /** For transports that carry per-call facts outside the body (HTTP headers from a tool's schema). */ readonly headers?: Readonly<Record<string, string>> | undefined }
   | { readonly kind: 'notification'; readonly method: string; readonly params: JsonObject | undefined; readonly text: string }
   | { readonly kind: 'response'; readonly id: Id; readonly text: string };
 

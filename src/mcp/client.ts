@@ -1,208 +1,22 @@
 /**
- * One connected server, the same face for both eras: connect and negotiate, then lists, calls, reads, prompts, completion.
- * Retries live elsewhere; what belongs to one call (pages, input rounds) lives in that call's frame.
+ * One connected server, the same face for both eras: lists, calls, reads, prompts, completion. Retries live elsewhere; what
+ * belongs to one call (pages, input rounds) lives in that call's frame.
  */
-import { now, startDeadline } from '../base/deadline.ts';
-import { Failure, isFailure, toFailure, type AnyFailure, type Stage } from '../base/failure.ts';
+import { now } from '../base/deadline.ts';
+import { Failure, isFailure, type AnyFailure, type Stage } from '../base/failure.ts';
 import { isObject, type JsonObject } from '../base/json.ts';
 import { limits } from '../base/limits.ts';
 import { codes } from '../jsonrpc/codes.ts';
-import { openConnection, type Connection, type Inbound } from '../jsonrpc/connection.ts';
-import type { Notice, Transport } from '../jsonrpc/transport.ts';
 import { answerQuestion } from './answers.ts';
-import { initialize } from './legacy.ts';
-import type { InputRequired, Lifecycle } from './lifecycle.ts';
+import { headerParameters, parameterHeaders, type HeaderParameter } from './header-parameters.ts';
+import type { InputRequired } from './lifecycle.ts';
 import { isReplaySafe } from './methods.ts';
-import { createModern, makeStamp } from './modern.ts';
-import { judge, modernAfterAll, type Observation } from './negotiate.ts';
+import type { Settled } from './peer.ts';
 import {
   readCallResult, readCompletion, readPromptResult, readPrompts, readReadResult, readResources, readTemplates, readTools, refuse, type Page,
 } from './results.ts';
-import { eraOf, newestModern } from './revisions.ts';
-import type { Answers, CallSettings, Client, ClientEvent, Era, Implementation, Listing } from './types.ts';
-
-/** What is known of a server's era from earlier connections, so that the probe is paid for once. */
-export interface EraMemory {
-  recall(): Era | undefined;
-  remember(era: Era): void;
-}
-
-export interface ConnectOptions {
-  /** Makes an unopened transport; called again when the server has to be started afresh. */
-  readonly transport: () => Transport;
-  /** `auto` probes and falls back; `legacy` never probes; a revision is used or refused. Default `auto`. */
-  readonly protocol?: string;
-  readonly clientInfo: Implementation;
-  readonly answers?: Answers;
-  /** Idle limit of one request, milliseconds. Default `limits.requestMs`. */
-  readonly requestMs?: number;
-  /** Start, connect and negotiate together, milliseconds. Default `limits.connectMs`. */
-  readonly connectMs?: number;
-  readonly signal?: AbortSignal | undefined;
-  readonly memory?: EraMemory | undefined;
-  readonly onNotice?: ((notice: Notice) => void) | undefined;
-  /** Told how long each stage of connecting took. */
-  readonly onStage?: ((stage: Stage, ms: number) => void) | undefined;
-}
-
-interface Peer { readonly connection: Connection; readonly bind: (lifecycle: Lifecycle) => void; readonly listeners: Set<(event: ClientEvent) => void> }
-
-/** Starts or reaches the server and agrees on a revision. Rejects with a `Failure`; then nothing is left running. */
-export async function connectClient(options: ConnectOptions): Promise<Client> {
-  const deadline = startDeadline(options.connectMs ?? limits.connectMs, options.signal);
-  let peer: Peer | undefined;
-  const fresh = async (): Promise<Peer> => {
-    await peer?.connection.close();
-    peer = undefined;
-    return (peer = await timed(options, 'spawn', () => openPeer(options, deadline.signal)));
-  };
-  try {
-    const { lifecycle, connection, listeners } = await negotiate(await fresh(), fresh, options, deadline.remaining);
-    options.memory?.remember(lifecycle.era);
-    return createClient(connection, lifecycle, listeners, options);
-  } catch (error) {
-    // The cause is known before the cleaning up; closing can only add to it.
-    const failure = deadline.expired ? connectTimeout(deadline.budgetMs, error) : toFailure(error, 'connect');
-    await peer?.connection.close();
-    throw failure;
-  } finally {
-    deadline.dispose();
-  }
-}
-
-async function timed<T>(options: ConnectOptions, stage: Stage, work: () => Promise<T>): Promise<T> {
-  const startedAt = now();
-  try {
-    return await work();
-  } finally {
-    options.onStage?.(stage, now() - startedAt);
-  }
-}
-
-function connectTimeout(budgetMs: number, cause: unknown): AnyFailure {
-  if (isFailure(cause) && cause.code === 'TIMEOUT') return cause;
-  return new Failure('TIMEOUT', `Cannot connect to the server: it was not ready within ${budgetMs} ms`, { stage: isFailure(cause) ? cause.stage : 'connect', details: { afterMs: budgetMs }, recovery: 'retryable', cause }) as AnyFailure;
-}
-
-async function openPeer(options: ConnectOptions, signal: AbortSignal): Promise<Peer> {
-  let lifecycle: Lifecycle | undefined;
-  const listeners = new Set<(event: ClientEvent) => void>();
-  const notice = options.onNotice ?? ((): void => {});
-  const inbound: Inbound = {
-    request: (method, params, abort) => {
-      if (lifecycle !== undefined) return lifecycle.answer(method, params, abort);
-      return method === 'ping' ? { result: {} } : { error: { code: codes.methodNotFound, message: `Method not found: ${method}` } };
-    },
-    notification: (method, params) => {
-      if (lifecycle !== undefined && !lifecycle.admits(method, params)) {
-        if (!method.startsWith('notifications/subscriptions/') && method !== 'notifications/cancelled') notice({ kind: 'violation', message: `${method} was sent without a subscription to it` });
-        return;
-      }
-      const event = eventOf(method, params);
-      if (event !== undefined) for (const listener of [...listeners]) listener(event);
-    },
-  };
-  const connection = await openConnection(options.transport(), { inbound, onNotice: notice, signal });
-  void connection.closed.then((reason) => { for (const listener of [...listeners]) listener({ kind: 'closed', reason }); });
-  return { connection, listeners, bind: (made) => { lifecycle = made; } };
-}
-
-function eventOf(method: string, params: JsonObject): ClientEvent | undefined {
-  switch (method) {
-    case 'notifications/tools/list_changed': return { kind: 'list_changed', list: 'tools' };
-    case 'notifications/resources/list_changed': return { kind: 'list_changed', list: 'resources' };
-    case 'notifications/prompts/list_changed': return { kind: 'list_changed', list: 'prompts' };
-    case 'notifications/resources/updated': return typeof params['uri'] === 'string' ? { kind: 'resource_updated', uri: params['uri'] } : undefined;
-    case 'notifications/message': {
-      const { level, logger, data } = params;
-      return { kind: 'log', level: typeof level === 'string' ? level : 'info', ...(typeof logger === 'string' ? { logger } : {}), data };
-    }
-    default: return undefined;
-  }
-}
-
-// ---- negotiation
-
-type Settled = Peer & { readonly lifecycle: Lifecycle };
-
-async function negotiate(first: Peer, fresh: () => Promise<Peer>, options: ConnectOptions, remaining: () => number): Promise<Settled> {
-  const wanted = options.protocol ?? 'auto';
-  const pinnedLegacy = wanted !== 'auto' && wanted !== 'legacy' && eraOf(wanted) === 'legacy';
-  if (wanted === 'legacy' || pinnedLegacy) return handshake(first, options, remaining, pinnedLegacy ? wanted : undefined);
-  if (wanted === 'auto' && options.memory?.recall() === 'legacy') return handshakeOrModern(first, options, remaining);
-  return probe(first, fresh, options, remaining, wanted);
-}
-
-async function handshake(peer: Peer, options: ConnectOptions, remaining: () => number, revision?: string): Promise<Settled> {
-  const lifecycle = await timed(options, 'handshake', () => initialize(peer.connection, { clientInfo: options.clientInfo, answers: options.answers ?? {}, revision, timeoutMs: remaining(), signal: options.signal }));
-  peer.bind(lifecycle);
-  return { ...peer, lifecycle };
-}
-
-/** `initialize`, unless its refusal proves a modern server that was only slow to answer the probe, or has been updated since. */
-async function handshakeOrModern(peer: Peer, options: ConnectOptions, remaining: () => number, revision?: string): Promise<Settled> {
-  try {
-    return await handshake(peer, options, remaining, revision);
-  } catch (error) {
-    const modern = isFailure(error) && error.code === 'REMOTE_ERROR' ? modernAfterAll(error.details.rpcCode, error.details.data) : undefined;
-    if (modern === undefined) throw error;
-    const seen = await observe(peer, options, modern, remaining());
-    const verdict = judge(seen, { wanted: 'auto', carrier: carrierOf(peer), corrected: true });
-    if (verdict.kind !== 'modern') throw error;
-    return adopt(peer, options, verdict.revision, verdict.discovered);
-  }
-}
-
-async function probe(first: Peer, fresh: () => Promise<Peer>, options: ConnectOptions, remaining: () => number, wanted: string): Promise<Settled> {
-  // Pinned: the probe is the only handshake and may take all there is. Auto: a silent old server must not eat the budget.
-  const budget = (): number => (wanted === 'auto' ? Math.max(1, Math.min(limits.probeMs, Math.floor((options.connectMs ?? limits.connectMs) / 2), remaining())) : remaining());
-  let revision = wanted === 'auto' ? newestModern : wanted;
-  for (let corrected = false; ; corrected = true) {
-    const asked = revision;
-    const seen = await timed(options, 'probe', () => observe(first, options, asked, budget()));
-    const verdict = judge(seen, { wanted, carrier: carrierOf(first), corrected });
-    switch (verdict.kind) {
-      case 'modern': return adopt(first, options, verdict.revision, verdict.discovered);
-      case 'again': revision = verdict.revision; break;
-      case 'legacy': return handshakeOrModern(verdict.fresh ? await fresh() : first, options, remaining, verdict.revision);
-      case 'fail': throw verdict.failure;
-    }
-  }
-}
-
-function carrierOf(peer: Peer): 'process' | 'network' {
-  return peer.connection.transport.kind === 'stdio' || peer.connection.transport.kind === 'memory' ? 'process' : 'network';
-}
-
-async function observe(peer: Peer, options: ConnectOptions, revision: string, timeoutMs: number): Promise<Observation> {
-  try {
-    const value = await peer.connection.request('server/discover', {
-      stamp: makeStamp(revision, options.clientInfo, options.answers ?? {}), action: 'ask the server what it speaks', stage: 'probe',
-      timeoutMs, ceilingMs: timeoutMs, signal: options.signal, cancel: 'none', mutating: false, accept: (result) => result,
-    });
-    return { kind: 'result', value };
-  } catch (error) {
-    const failure = toFailure(error, 'probe');
-    switch (failure.code) {
-      case 'REMOTE_ERROR': return { kind: 'error', code: failure.details.rpcCode, data: failure.details.data, failure };
-      case 'TIMEOUT': return { kind: 'silence', failure };
-      case 'SERVER_EXITED': case 'CONNECTION_CLOSED': return { kind: 'gone', failure };
-      default: return { kind: 'trouble', failure };
-    }
-  }
-}
-
-function adopt(peer: Peer, options: ConnectOptions, revision: string, discovered: JsonObject): Settled {
-  const lifecycle = createModern({
-    revision, discovered, clientInfo: options.clientInfo, answers: options.answers ?? {}, perRequest: peer.connection.transport.perRequest,
-    onNotice: (message) => options.onNotice?.({ kind: 'violation', message }),
-  });
-  peer.connection.transport.negotiated?.({ era: 'modern', revision });
-  peer.bind(lifecycle);
-  return { ...peer, lifecycle };
-}
-
-// ---- the client
+import { createSessions } from './sessions.ts';
+import type { CallSettings, CallToolResult, Client, ConnectOptions, Listing, Tool } from './types.ts';
 
 interface Ask<T> {
   readonly method: string;
@@ -210,17 +24,23 @@ interface Ask<T> {
   readonly action: string;
   readonly stage: Stage;
   readonly progress?: boolean;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   read(result: JsonObject): T;
 }
 
-function createClient(connection: Connection, lifecycle: Lifecycle, listeners: Set<(event: ClientEvent) => void>, options: ConnectOptions): Client {
+export function createClient({ connection, lifecycle, listeners, emit }: Settled, options: ConnectOptions): Client {
   const answers = options.answers ?? {};
   const requestMs = options.requestMs ?? limits.requestMs;
   const { capabilities } = lifecycle;
 
+  const { perRequest } = connection.transport;
+  const sessions = perRequest && lifecycle.era === 'legacy' ? createSessions(connection, lifecycle, options, emit) : undefined;
+  const mirrored = perRequest && lifecycle.era === 'modern' ? new Map<string, readonly HeaderParameter[]>() : undefined;
+
   function ask<T>(what: Ask<T>, settings: CallSettings | undefined): Promise<T> {
     const timeoutMs = settings?.timeoutMs ?? requestMs;
-    return send(what, what.params, settings, timeoutMs, Math.max(limits.ceilingFactor * timeoutMs, limits.ceilingMs), 1);
+    const once = (): Promise<T> => send(what, what.params, settings, timeoutMs, Math.max(limits.ceilingFactor * timeoutMs, limits.ceilingMs), 1);
+    return sessions === undefined ? once() : sessions.within(once);
   }
 
   function send<T>(what: Ask<T>, params: JsonObject | undefined, settings: CallSettings | undefined, timeoutMs: number, ceilingMs: number, round: number): Promise<T> {
@@ -228,7 +48,7 @@ function createClient(connection: Connection, lifecycle: Lifecycle, listeners: S
     return connection.request<T>(what.method, {
       params, stamp: lifecycle.stamp(), action: what.action, stage: what.stage, timeoutMs, ceilingMs,
       progress: what.progress, onProgress: settings?.onProgress, signal: settings?.signal,
-      cancel: lifecycle.cancel, mutating: !isReplaySafe(what.method),
+      cancel: lifecycle.cancel, mutating: !isReplaySafe(what.method), headers: what.headers,
       accept: (raw) => {
         const step = lifecycle.unwrap(what.method, raw);
         if (step.kind === 'complete') return what.read(step.result);
@@ -296,6 +116,27 @@ function createClient(connection: Connection, lifecycle: Lifecycle, listeners: S
     return { items, dropped, ttlMs, cacheScope };
   }
 
+  async function listTools(settings?: CallSettings): Promise<Listing<Tool>> {
+    const listing = await list('tools/list', 'tools', readTools, settings);
+    return mirrored === undefined ? listing : withoutIllegalHeaders(listing, mirrored);
+  }
+
+  function call(name: string, args: JsonObject, settings: CallSettings | undefined, headers?: Readonly<Record<string, string>>): Promise<CallToolResult> {
+    return ask({ method: 'tools/call', params: { name, arguments: args }, action: `call the tool "${name}"`, stage: 'call', progress: true, headers, read: readCallResult }, settings);
+  }
+
+  /** A refusal of the headers means that the tool's schema has changed since it was listed: it is listed again and called once more. */
+  async function callMirrored(known: Map<string, readonly HeaderParameter[]>, name: string, args: JsonObject, settings: CallSettings | undefined): Promise<CallToolResult> {
+    const headers = (): Record<string, string> | undefined => parameterHeaders(known.get(name) ?? [], args);
+    try {
+      return await call(name, args, settings, headers());
+    } catch (error) {
+      if (!isFailure(error) || error.code !== 'REMOTE_ERROR' || error.details.rpcCode !== codes.headerMismatch) throw error;
+      await listTools(settings);
+      return call(name, args, settings, headers());
+    }
+  }
+
   function need(capability: 'resources' | 'prompts' | 'completions' | 'logging', action: string): AnyFailure | undefined {
     if (capabilities[capability] !== undefined) return undefined;
     if (capability === 'completions' && lifecycle.revision === '2024-11-05') return undefined;   // had no flag for it
@@ -305,7 +146,7 @@ function createClient(connection: Connection, lifecycle: Lifecycle, listeners: S
   const bounded = (settings: CallSettings | undefined, fallback = requestMs): CallSettings & { readonly timeoutMs: number } => ({ ...settings, timeoutMs: settings?.timeoutMs ?? fallback });
   return {
     era: lifecycle.era, revision: lifecycle.revision, serverInfo: lifecycle.serverInfo, capabilities, instructions: lifecycle.instructions,
-    listTools: (settings) => list('tools/list', 'tools', readTools, settings),
+    listTools,
     listResources: (settings) => list('resources/list', 'resources', readResources, settings),
     async listResourceTemplates(settings) {
       try {
@@ -317,7 +158,7 @@ function createClient(connection: Connection, lifecycle: Lifecycle, listeners: S
       }
     },
     listPrompts: (settings) => list('prompts/list', 'prompts', readPrompts, settings),
-    callTool: (name, args, settings) => ask({ method: 'tools/call', params: { name, arguments: args }, action: `call the tool "${name}"`, stage: 'call', progress: true, read: readCallResult }, settings),
+    callTool: (name, args, settings) => (mirrored === undefined ? call(name, args, settings) : callMirrored(mirrored, name, args, settings)),
     readResource(uri, settings) {
       const missing = need('resources', `read "${uri}"`);
       return missing !== undefined ? Promise.reject(missing) : ask({ method: 'resources/read', params: { uri }, action: `read "${uri}"`, stage: 'call', progress: true, read: readReadResult }, settings);
@@ -347,3 +188,15 @@ function createClient(connection: Connection, lifecycle: Lifecycle, listeners: S
   };
 }
 
+
+/** Over HTTP a tool whose annotations are not legal must not be used; the others stay (MCP 2026-07-28, `x-mcp-header`). */
+function withoutIllegalHeaders(listing: Listing<Tool>, known: Map<string, readonly HeaderParameter[]>): Listing<Tool> {
+  const items: Tool[] = [], dropped = [...listing.dropped];
+  for (const tool of listing.items) {
+    const found = headerParameters(tool.inputSchema);
+    if (found.kind === 'illegal') { dropped.push({ name: tool.name, reason: found.reason }); known.delete(tool.name); continue; }
+    known.set(tool.name, found.parameters);
+    items.push(tool);
+  }
+  return { ...listing, items, dropped };
+}

@@ -8,19 +8,20 @@ import { isObject, isStringArray, pointerStep, type JsonObject } from '../base/j
 /** `content` with defaults filled in, and what is wrong with it. */
 export function completeForm(schema: JsonObject, content: JsonObject): { readonly content: JsonObject; readonly problems: readonly Problem[] } {
   const properties = isObject(schema['properties']) ? schema['properties'] : {};
-  const filled: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(content)) filled[key] = value;
+  // A map, because a field may be called `constructor` or `__proto__`.
+  const filled = new Map<string, unknown>(Object.entries(content));
   const problems: Problem[] = [];
   for (const [key, property] of Object.entries(properties)) {
     if (!isObject(property)) continue;
-    if (filled[key] === undefined && property['default'] !== undefined) filled[key] = property['default'];
-    const fault = filled[key] === undefined ? undefined : faultOf(property, filled[key]);
+    if (filled.get(key) === undefined && property['default'] !== undefined) filled.set(key, property['default']);
+    const value = filled.get(key);
+    const fault = value === undefined ? undefined : faultOf(property, value);
     if (fault !== undefined) problems.push({ pointer: pointerStep(key), message: fault });
   }
   for (const key of isStringArray(schema['required']) ? schema['required'] : []) {
-    if (filled[key] === undefined) problems.push({ pointer: pointerStep(key), message: 'is required' });
+    if (filled.get(key) === undefined) problems.push({ pointer: pointerStep(key), message: 'is required' });
   }
-  return { content: filled, problems };
+  return { content: Object.fromEntries(filled), problems };
 }
 
 function faultOf(property: JsonObject, value: unknown): string | undefined {

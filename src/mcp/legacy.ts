@@ -14,6 +14,8 @@ export interface InitializeOptions {
   readonly answers: Answers;
   /** Revision to offer. Default: our newest legacy one. */
   readonly revision?: string | undefined;
+  /** Revisions the server may choose. Default: all legacy ones we speak. */
+  readonly accepted?: readonly string[] | undefined;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -24,16 +26,16 @@ export async function initialize(connection: Connection, options: InitializeOpti
     params: { protocolVersion: options.revision ?? newestLegacy, capabilities: declaredCapabilities(options.answers), clientInfo: options.clientInfo },
     action: 'initialize the connection', stage: 'handshake', timeoutMs: options.timeoutMs, ceilingMs: options.timeoutMs,
     signal: options.signal, cancel: 'none', mutating: false,
-    accept: (result) => readInitialize(expectObject('initialize', result), options.answers),
+    accept: (result) => readInitialize(expectObject('initialize', result), options.answers, options.accepted ?? legacyRevisions),
   });
   connection.transport.negotiated?.({ era: 'legacy', revision: lifecycle.revision });
   connection.notify('notifications/initialized');
   return lifecycle;
 }
 
-function readInitialize(result: JsonObject, answers: Answers): Lifecycle {
+function readInitialize(result: JsonObject, answers: Answers, accepted: readonly string[]): Lifecycle {
   const revision = result['protocolVersion'];
-  if (typeof revision !== 'string' || !legacyRevisions.includes(revision)) throw noCommonRevision(legacyRevisions, typeof revision === 'string' ? [revision] : []);
+  if (typeof revision !== 'string' || !accepted.includes(revision)) throw noCommonRevision(accepted, typeof revision === 'string' ? [revision] : []);
   const instructions = result['instructions'];
   return createLegacy(revision, readImplementation(result['serverInfo']), readCapabilities(result['capabilities']), typeof instructions === 'string' ? instructions : undefined, answers);
 }

@@ -1,6 +1,8 @@
 /** The stateless era (2026-07-28): every request says who asks and what it can do; servers never send requests. */
+import { delay } from '../base/deadline.ts';
 import { Failure, isFailure, toFailure, type AnyFailure } from '../base/failure.ts';
 import { isObject, type JsonObject } from '../base/json.ts';
+import { limits } from '../base/limits.ts';
 import { codes } from '../jsonrpc/codes.ts';
 import type { Connection } from '../jsonrpc/connection.ts';
 import type { Id } from '../jsonrpc/message.ts';
@@ -34,7 +36,7 @@ interface Subscription {
   over: (reason: AnyFailure | undefined) => void;
 }
 
-export function createModern(options: { readonly revision: string; readonly discovered: JsonObject; readonly clientInfo: Implementation; readonly answers: Answers; readonly perRequest: boolean; readonly onNotice: (message: string) => void }): Lifecycle {
+export function createModern(options: { readonly revision: string; readonly discovered: JsonObject; readonly clientInfo: Implementation; readonly answers: Answers; readonly perRequest: boolean; readonly onNotice: (message: string) => void; /** Delivers an event of our own making. */ readonly emit: (method: string, params: JsonObject) => void }): Lifecycle {
   const { revision, discovered } = options;
   let stamp = makeStamp(revision, options.clientInfo, options.answers);
   let toldMissingType = false;
@@ -87,34 +89,72 @@ export function createModern(options: { readonly revision: string; readonly disc
     watch: (connection, filter, settings) => listen(connection, filter, settings.timeoutMs, settings.signal),
   };
 
-  /** `subscriptions/listen`: has no deadline itself; the acknowledgement, which comes first, has one. */
-  function listen(connection: Connection, filter: WatchFilter, timeoutMs: number, signal: AbortSignal | undefined): Promise<{ close(): Promise<void> }> {
+  /**
+   * `subscriptions/listen`. The stream has no deadline; its acknowledgement, which comes first, has one. A stream that drops is
+   * opened again with growing pauses, and everything it watched counts as changed: nothing is replayed.
+   */
+  async function listen(connection: Connection, filter: WatchFilter, timeoutMs: number, signal: AbortSignal | undefined): Promise<{ close(): Promise<void> }> {
+    const stopping = new AbortController();
+    let stop = await subscribe(connection, filter, timeoutMs, signal, dropped);
+    void connection.closed.then(() => stopping.abort());
+    return {
+      close() {
+        stopping.abort();
+        stop();
+        return Promise.resolve();
+      },
+    };
+
+    function dropped(): void {
+      if (!stopping.signal.aborted) void again();
+    }
+    async function again(): Promise<void> {
+      for (let attempt = 0; attempt < limits.streamRetries; attempt++) {
+        await delay(Math.min(limits.streamRetryMs * limits.streamRetryFactor ** attempt, limits.retryCapMs), stopping.signal);
+        if (stopping.signal.aborted) return;
+        try {
+          const opened = await subscribe(connection, filter, timeoutMs, stopping.signal, dropped);
+          if (stopping.signal.aborted) { opened(); return; }
+          stop = opened;
+          for (const list of filter.lists ?? []) options.emit(`notifications/${list}/list_changed`, {});
+          for (const uri of filter.uris ?? []) options.emit('notifications/resources/updated', { uri });
+          return;
+        } catch (error) {
+          options.onNotice(`watching for changes could not be taken up again: ${toFailure(error).message}`);
+        }
+      }
+    }
+  }
+
+  /** Resolves once the server acknowledged; `dropped` is called when the stream ends after that without being told to. */
+  function subscribe(connection: Connection, filter: WatchFilter, timeoutMs: number, signal: AbortSignal | undefined, dropped: () => void): Promise<() => void> {
     const lists = filter.lists ?? [];
     const uris = filter.uris ?? [];
     return new Promise((resolve, reject) => {
-      let settled = false;
+      let phase: 'waiting' | 'open' | 'over' = 'waiting';
+      const settle = (): void => { clearTimeout(timer); signal?.removeEventListener('abort', onAbort); };
       const finish = (failure: AnyFailure | undefined): void => {
+        const before = phase;
+        phase = 'over';
         subscriptions.delete(opened.id);
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', onAbort);
-        if (!settled) { settled = true; reject(failure ?? ended()); }
+        settle();
+        if (before === 'waiting') reject(failure ?? ended()); else if (before === 'open') dropped();
       };
       const opened = connection.stream('subscriptions/listen', {
         params: { notifications: { ...Object.fromEntries(lists.map((list) => [`${list}ListChanged`, true])), ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}) } },
         stamp, cancel: options.perRequest ? 'close' : 'notify',
       }, (outcome) => finish('failure' in outcome ? outcome.failure : undefined));
-      const stop = (failure: AnyFailure): void => { opened.stop(); finish(failure); };
-      const timer = setTimeout(() => stop(new Failure('TIMEOUT', `Cannot watch for changes: the server did not acknowledge within ${timeoutMs} ms`, { stage: 'list', details: { afterMs: timeoutMs, method: 'subscriptions/listen' }, recovery: 'retryable' }) as AnyFailure), timeoutMs);
-      const onAbort = (): void => stop(toFailure(new Failure('CANCELED', 'Cannot watch for changes: it was canceled', { stage: 'list', details: {}, recovery: 'retryable' })));
+      const giveUp = (failure: AnyFailure): void => { opened.stop(); finish(failure); };
+      const timer = setTimeout(() => giveUp(new Failure('TIMEOUT', `Cannot watch for changes: the server did not acknowledge within ${timeoutMs} ms`, { stage: 'list', details: { afterMs: timeoutMs, method: 'subscriptions/listen' }, recovery: 'retryable' }) as AnyFailure), timeoutMs);
+      const onAbort = (): void => giveUp(new Failure('CANCELED', 'Cannot watch for changes: it was canceled', { stage: 'list', details: {}, recovery: 'retryable' }) as AnyFailure);
       signal?.addEventListener('abort', onAbort, { once: true });
       subscriptions.set(opened.id, {
         wanted: new Set(lists.map((list: ListKind) => `notifications/${list}/list_changed`)), uris: uris.length > 0, ready: false,
         acknowledged: () => {
-          if (settled) return;
-          settled = true;
-          clearTimeout(timer);
-          signal?.removeEventListener('abort', onAbort);
-          resolve({ close: () => { opened.stop(); subscriptions.delete(opened.id); return Promise.resolve(); } });
+          if (phase !== 'waiting') return;
+          phase = 'open';
+          settle();
+          resolve(() => { phase = 'over'; opened.stop(); subscriptions.delete(opened.id); });
         },
         over: finish,
       });

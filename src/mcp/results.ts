@@ -64,13 +64,21 @@ const EMPTY_SCHEMA: JsonObject = Object.freeze({ type: 'object', properties: Obj
 function readTool(item: JsonObject): Tool | string {
   const name = item['name'], schema = item['inputSchema'];
   if (typeof name !== 'string' || name === '') return 'its name is not a non-empty string';
-  if (schema !== undefined && schema !== null && !isObject(schema)) return 'its inputSchema is not an object';
+  const typed = isObject(schema) ? typedSchema(schema) : schema === undefined || schema === null ? EMPTY_SCHEMA : undefined;
+  if (typed === undefined) return isObject(schema) ? `its inputSchema is for ${shorten(JSON.stringify(schema['type']), 64)}, not for an object` : 'its inputSchema is not an object';
   const bad = optionalStrings(item, ['title', 'description']) ?? (badObject(item['outputSchema']) ? 'outputSchema' : badObject(item['annotations']) ? 'annotations' : undefined);
-  if (schema !== undefined && schema !== null && bad === undefined) return item as unknown as Tool;
-  const copy: Record<string, unknown> = { ...item, inputSchema: schema ?? EMPTY_SCHEMA };
+  if (typed === schema && bad === undefined) return item as unknown as Tool;
+  const copy: Record<string, unknown> = { ...item, inputSchema: typed };
   for (const key of ['title', 'description']) if (typeof copy[key] !== 'string') delete copy[key];
   for (const key of ['outputSchema', 'annotations']) if (!isObject(copy[key])) delete copy[key];
   return copy as unknown as Tool;
+}
+
+/** A root without `type` means an object, since arguments are one; a root of another type fits no call at all. */
+function typedSchema(schema: JsonObject): JsonObject | undefined {
+  const type = schema['type'];
+  if (type === 'object') return schema;
+  return type === undefined || type === null || (Array.isArray(type) && type.includes('object')) ? { ...schema, type: 'object' } : undefined;
 }
 
 function badObject(value: unknown): boolean {
@@ -119,7 +127,10 @@ function readBlock(block: unknown): ContentBlock {
     case 'text': return typeof block['text'] === 'string' ? block as unknown as ContentBlock : { type: 'unknown', block };
     case 'image': case 'audio': return typeof block['data'] === 'string' && typeof block['mimeType'] === 'string' ? block as unknown as ContentBlock : { type: 'unknown', block };
     case 'resource_link': return typeof block['uri'] === 'string' ? (typeof block['name'] === 'string' ? block : { ...block, name: block['uri'] }) as unknown as ContentBlock : { type: 'unknown', block };
-    case 'resource': return readContents(block['resource']) === undefined ? { type: 'unknown', block } : block as unknown as ContentBlock;
+    case 'resource': {
+      const resource = readContents(block['resource']);
+      return resource === undefined ? { type: 'unknown', block } : (resource === block['resource'] ? block : { ...block, resource }) as unknown as ContentBlock;
+    }
     default: return { type: 'unknown', block };
   }
 }

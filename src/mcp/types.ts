@@ -1,7 +1,7 @@
 /** MCP shapes as the wire spells them (2026-07-28 with what older revisions lack left optional). Checked in `results.ts`. */
-import type { AnyFailure } from '../base/failure.ts';
+import type { AnyFailure, Stage } from '../base/failure.ts';
 import type { JsonObject } from '../base/json.ts';
-import type { CloseReport } from '../jsonrpc/transport.ts';
+import type { CloseReport, Notice, Transport } from '../jsonrpc/transport.ts';
 
 export type Era = 'legacy' | 'modern';
 
@@ -116,4 +116,30 @@ export interface Client {
   readonly closed: Promise<AnyFailure>;
   /** Idempotent, never rejects. */
   close(): Promise<CloseReport>;
+}
+
+/** What is known of a server's era from earlier connections, so that the probe is paid for once. */
+export interface EraMemory {
+  recall(): Era | undefined;
+  remember(era: Era): void;
+}
+
+export interface ConnectOptions {
+  /** Makes an unopened transport; called again when the server has to be started afresh. */
+  readonly transport: () => Transport;
+  /** Tried when the first transport's handshake meets 400, 404 or 405: an endpoint of the older HTTP+SSE kind (MCP 2025-03-26, backwards compatibility). */
+  readonly fallback?: (() => Transport) | undefined;
+  /** `auto` probes and falls back; `legacy` never probes; a revision is used or refused. Default `auto`. */
+  readonly protocol?: string;
+  readonly clientInfo: Implementation;
+  readonly answers?: Answers;
+  /** Idle limit of one request, milliseconds. Default `limits.requestMs`. */
+  readonly requestMs?: number;
+  /** Start, connect and negotiate together, milliseconds. Default `limits.connectMs`. */
+  readonly connectMs?: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly memory?: EraMemory | undefined;
+  readonly onNotice?: ((notice: Notice) => void) | undefined;
+  /** Told how long each stage of connecting took. */
+  readonly onStage?: ((stage: Stage, ms: number) => void) | undefined;
 }

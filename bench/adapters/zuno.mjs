@@ -1,0 +1,16 @@
+// The built library: dist/client.js of this repository, or the file that ZUNO names. ZUNO_CLI (default bin/zuno-lite.js) joins cli-list.
+import { pathToFileURL, fileURLToPath } from 'node:url';
+export const name = 'zuno', kinds = ['stdio'];
+const file = process.env.ZUNO ?? fileURLToPath(new URL('../../dist/client.js', import.meta.url));
+export const imports = [pathToFileURL(file).href];
+const { connect: open, version } = await import(imports[0]);
+export { version };
+export async function connect(t) {
+  // The bench's servers are slow on purpose in some cases; the limit adapter has no timeout at all.
+  const client = await open({ type: 'stdio', command: t.command, args: t.args, env: t.env }, { requestMs: 600_000 });
+  return {
+    listTools: async () => (await client.listTools()).items,
+    call: (tool, args, o) => client.callTool(tool, args, o?.onprogress ? { onProgress: o.onprogress } : undefined),
+    close: () => client.close(),
+  };
+}

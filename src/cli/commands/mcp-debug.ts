@@ -1,0 +1,140 @@
+import { now } from '../../base/deadline.ts';
+import { toFailure } from '../../base/failure.ts';
+import type { AnyFailure } from '../../base/failure.ts';
+import { redactPatterns } from '../../base/redact.ts';
+import { count } from '../../base/text.ts';
+import type { Config, ServerEntry } from '../../config/types.ts';
+import type { Host, OpenServer, Timing } from '../../host/types.ts';
+import type { Command, Context } from '../command.ts';
+import { commandLineOf, entryDocument, maskedTemplate, targetOf } from '../entry-view.ts';
+import { EXIT_OK, exitStatus } from '../exit.ts';
+import { explain, failureDocument, originText } from '../explain.ts';
+import { entryOf, openConfig, withHost } from '../open.ts';
+import { bold, dim, green, red, yellow } from '../span.ts';
+
+const TAIL_LINES = 10;
+
+interface Counted { readonly list: string; readonly count?: number; readonly dropped?: number; readonly ms: number; readonly failure?: AnyFailure }
+
+/** What probing found out, complete or up to where it failed. */
+interface Findings {
+  readonly entry: ServerEntry;
+  readonly opened: OpenServer | undefined;
+  readonly failure: AnyFailure | undefined;
+  readonly failureKind: string | undefined;
+  readonly timings: readonly Timing[];
+  readonly lists: readonly Counted[];
+}
+
+/** Asks every list the server declares, each on its own: one that fails says nothing of the others. */
+async function countLists({ client }: OpenServer, signal: AbortSignal): Promise<Counted[]> {
+  const { tools, resources, prompts } = client.capabilities;
+  const asks: { readonly list: string; readonly ask: () => Promise<{ readonly items: readonly unknown[]; readonly dropped: readonly unknown[] }> }[] = [
+    ...(tools === undefined ? [] : [{ list: 'tools', ask: () => client.listTools({ signal }) }]),
+    ...(resources === undefined ? [] : [{ list: 'resources', ask: () => client.listResources({ signal }) }, { list: 'templates', ask: () => client.listResourceTemplates({ signal }) }]),
+    ...(prompts === undefined ? [] : [{ list: 'prompts', ask: () => client.listPrompts({ signal }) }]),
+  ];
+  const counted: Counted[] = [];
+  for (const { list, ask } of asks) {
+    const startedAt = now();
+    try {
+      const { items, dropped } = await ask();
+      counted.push({ list, count: items.length, dropped: dropped.length, ms: now() - startedAt });
+    } catch (thrown) {
+      counted.push({ list, ms: now() - startedAt, failure: toFailure(thrown, 'list') });
+    }
+  }
+  return counted;
+}
+
+async function probe(context: Context, host: Host, entry: ServerEntry): Promise<Findings> {
+  const startedAt = now();
+  try {
+    const opened = await host.open(entry.name, context.signal);
+    const lists = await countLists(opened, context.signal);
+    return { entry, opened, failure: lists.find((one) => one.failure !== undefined)?.failure, failureKind: undefined, timings: opened.timings, lists };
+  } catch (thrown) {
+    const failure = toFailure(thrown, 'connect');
+    const status = host.status().find((one) => one.name === entry.name);
+    const timings = status?.timings ?? [];
+    return { entry, opened: undefined, failure, failureKind: status?.failureKind, timings: timings.length > 0 ? timings : [{ stage: failure.stage, ms: now() - startedAt }], lists: [] };
+  }
+}
+
+const rounded = (ms: number): number => Math.round(ms * 10) / 10;
+
+function document({ entry, opened, failureKind, timings, lists }: Findings): object {
+  const client = opened?.client;
+  return {
+    server: entryDocument(entry),
+    process: opened?.process === undefined ? null : { command: commandLineOf([opened.process.command, ...opened.process.args]), cwd: opened.process.cwd, pid: opened.process.pid ?? null, stderrTail: redactPatterns(opened.process.stderrTail()) },
+    era: client?.era ?? null, protocolVersion: client?.revision ?? null, serverInfo: client?.serverInfo ?? null, capabilities: client?.capabilities ?? null, instructions: client?.instructions ?? null,
+    lists: lists.map((one) => ({ list: one.list, count: one.count ?? null, dropped: one.dropped ?? 0, ms: rounded(one.ms), error: one.failure === undefined ? null : failureDocument(one.failure) })),
+    timings: timings.map(({ stage, ms }) => ({ stage, ms: rounded(ms) })),
+    failureKind: failureKind ?? null,
+  };
+}
+
+function showEntry(context: Context, entry: ServerEntry, row: (name: string, ...text: Parameters<typeof context.terminal.print>) => void): void {
+  row(entry.kind === 'local' ? 'command' : 'url', targetOf(entry));
+  if (entry.kind === 'local') row('cwd', entry.cwd);
+  // Presence only: whether a credential is there, never what it is.
+  for (const [key, template] of Object.entries(entry.kind === 'remote' ? entry.headers : {})) row('header', `${key}: ${maskedTemplate(template)}`);
+  row('origin', originText(entry.origin));
+  row('timeouts', `${entry.timeouts.requestMs} ms a request, ${entry.timeouts.connectMs} ms to connect`);
+  if (!entry.enabled) row('note', yellow('it is disabled; this probe starts it all the same'));
+}
+
+function show(context: Context, findings: Findings): void {
+  const { terminal } = context;
+  const { entry, opened, failure, failureKind, timings, lists } = findings;
+  const row = (name: string, ...text: Parameters<typeof terminal.print>): void => terminal.print(dim(`  ${name.padEnd(12)} `), ...text);
+  const verdict = opened === undefined ? red('not connected') : failure === undefined ? green('connected') : yellow('connected, with faults');
+  terminal.print(bold(entry.name), '  ', verdict, failureKind === undefined ? '' : dim(`  ${failureKind}`));
+  showEntry(context, entry, row);
+  if (opened !== undefined) {
+    const { client, process: child } = opened;
+    if (child !== undefined) row('pid', child.pid === undefined ? 'none' : String(child.pid));
+    row('protocol', `${client.revision} (${client.era})`);
+    if (client.serverInfo !== undefined) row('server', `${client.serverInfo.name} ${client.serverInfo.version}`);
+    row('capabilities', Object.keys(client.capabilities).join(', ') || 'none');
+    if (client.instructions !== undefined) row('instructions', client.instructions.split('\n').join('\n               '));
+  }
+  for (const one of lists) row(one.list, one.failure === undefined ? String(one.count) : red(one.failure.message), dim(`  ${rounded(one.ms)} ms${one.dropped ? `, ${count(one.dropped, 'one', 'ones')} left out` : ''}`));
+  row('timings', timings.map(({ stage, ms }) => `${stage} ${rounded(ms)} ms`).join(', ') || 'none');
+  const stderr = opened?.process?.stderrTail().split('\n').filter((line) => line.trim() !== '') ?? [];
+  stderr.slice(-TAIL_LINES).forEach((line, index) => row(index === 0 ? 'stderr' : '', redactPatterns(line)));
+  if (opened?.process !== undefined && stderr.length === 0) row('stderr', dim('nothing'));
+  if (failure !== undefined) for (const line of explain(failure)) terminal.alert(...line);
+}
+
+/** Only this server, and switched on: probing is what was asked for. */
+function alone(config: Config, entry: ServerEntry): Config {
+  return { ...config, mcpEnabled: true, servers: new Map([[entry.name, { ...entry, enabled: true }]]) };
+}
+
+async function run(context: Context): Promise<number> {
+  const config = await openConfig(context);
+  const entry = entryOf(config, context.parsed.operands[0]!);
+  return withHost(context, { config: alone(config, entry) }, async (host) => {
+    const findings = await probe(context, host, entry);
+    const { failure } = findings;
+    // An interrupt is told as such by whoever waits above.
+    if (failure !== undefined && context.signal.aborted) throw failure;
+    if (!context.json) show(context, findings);
+    else context.terminal.document(failure === undefined ? { ok: true, ...document(findings) } : { ok: false, error: failureDocument(failure), ...document(findings) });
+    return failure === undefined ? EXIT_OK : exitStatus[failure.code];
+  });
+}
+
+export const command: Command = {
+  usage: ['mcp debug NAME'],
+  operands: ['NAME'],
+  options: [],
+  examples: [
+    { line: 'mcp debug docs', about: 'starts the server, asks for everything it offers and shows what each stage took:' },
+    { line: 'mcp debug docs --log-level debug', about: 'with the stderr of the server and all that is noticed, as it happens:' },
+  ],
+  notes: ['A disabled server is probed too. Values of variables and headers are never shown.'],
+  run,
+};

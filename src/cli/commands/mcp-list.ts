@@ -1,0 +1,120 @@
+import type { AnyFailure, Origin } from '../../base/failure.ts';
+import type { Config, Timeouts } from '../../config/types.ts';
+import type { Host, ServerStatus } from '../../host/types.ts';
+import type { Command, Context } from '../command.ts';
+import { targetOf, transportOf } from '../entry-view.ts';
+import { EXIT_OK, exitStatus } from '../exit.ts';
+import { failureDocument, placeText } from '../explain.ts';
+import { openConfig, tellFailures, throwIfEnded, withHost } from '../open.ts';
+import { bold, dim, green, red, yellow } from '../span.ts';
+import type { Span } from '../span.ts';
+
+/** One server of the table, probed or not. */
+interface Row {
+  readonly name: string;
+  readonly status: ServerStatus['state'] | 'not probed';
+  readonly transport: ServerStatus['transport'];
+  readonly target: string;
+  readonly origin: Origin | undefined;
+  readonly timeouts: Timeouts | undefined;
+  readonly probed: ServerStatus | undefined;
+  readonly failure: AnyFailure | undefined;
+  readonly problem: string | undefined;
+}
+
+/** Entries as configured, and after them those that the configuration lost to a mistake. */
+function rowsOf(config: Config, statuses: readonly ServerStatus[] | undefined): Row[] {
+  const rows = [...config.servers.values()].map((entry): Row => {
+    const probed = statuses?.find((status) => status.name === entry.name);
+    const enabled = entry.enabled && config.mcpEnabled;
+    return { name: entry.name, status: !enabled ? 'disabled' : probed?.state ?? 'not probed', transport: transportOf(entry), target: targetOf(entry), origin: entry.origin, timeouts: entry.timeouts, probed, failure: probed?.failure, problem: undefined };
+  });
+  const lost = config.diagnostics.filter((one) => one.server !== undefined && one.severity === 'error' && !config.servers.has(one.server));
+  for (const one of lost) {
+    if (rows.some((row) => row.name === one.server)) continue;
+    rows.push({ name: one.server!, status: 'invalid', transport: 'unknown', target: '', origin: one.origin, timeouts: undefined, probed: undefined, failure: undefined, problem: one.message });
+  }
+  return rows;
+}
+
+function document(row: Row): object {
+  return {
+    name: row.name,
+    status: row.status,
+    transport: row.transport,
+    target: row.target,
+    layer: row.origin?.layer ?? null,
+    file: row.origin?.file ?? null,
+    line: row.origin?.line ?? null,
+    timeouts: row.timeouts ?? null,
+    toolCount: row.probed?.toolCount ?? null,
+    era: row.probed?.era ?? null,
+    protocolVersion: row.probed?.revision ?? null,
+    failureKind: row.probed?.failureKind ?? (row.status === 'invalid' ? 'config_invalid' : null),
+    error: row.failure !== undefined ? failureDocument(row.failure) : row.problem !== undefined ? { code: 'CONFIG_INVALID', message: row.problem, origin: row.origin } : null,
+  };
+}
+
+function statusCell(row: Row): Span {
+  switch (row.status) {
+    case 'connected': return green('connected');
+    case 'failed': case 'invalid': return red(row.probed?.failureKind === undefined ? row.status : `failed: ${row.probed.failureKind}`);
+    case 'disconnected': return yellow('disconnected');
+    default: return dim(row.status);
+  }
+}
+
+function show({ terminal }: Context, rows: readonly Row[]): void {
+  terminal.table(
+    [{ title: 'NAME' }, { title: 'STATUS' }, { title: 'TRANSPORT' }, { title: 'TOOLS', align: 'right' }, { title: 'PROTOCOL' }, { title: 'RUNS / REACHES', shrink: 3 }, { title: 'ORIGIN', shrink: 2 }],
+    rows.map((row) => [bold(row.name), statusCell(row), row.transport, row.probed?.toolCount === undefined ? '' : String(row.probed.toolCount), row.probed?.revision === undefined ? '' : `${row.probed.revision} (${row.probed.era})`, row.target, row.origin === undefined ? '' : placeText(row.origin)]),
+  );
+}
+
+function present(context: Context, rows: readonly Row[]): number {
+  const failures = rows.flatMap((row) => (row.failure === undefined ? [] : [{ server: row.name, failure: row.failure }]));
+  if (context.json) context.terminal.document({ ok: true, servers: rows.map(document) });
+  else {
+    show(context, rows);
+    tellFailures(context, failures);
+  }
+  const first = failures[0]?.failure;
+  if (!context.parsed.has('check')) return EXIT_OK;
+  return first !== undefined ? exitStatus[first.code] : rows.some((row) => row.status === 'invalid') ? exitStatus.CONFIG_INVALID : EXIT_OK;
+}
+
+async function probe(context: Context, config: Config, host: Host): Promise<number> {
+  const listing = await host.listTools(undefined, context.signal);
+  throwIfEnded(context.signal);
+  const rows = rowsOf(config, host.status());
+  return present(context, rows.map((row) => ({ ...row, failure: row.failure ?? listing.failures.find((one) => one.server === row.name)?.failure })));
+}
+
+async function run(context: Context): Promise<number> {
+  const config = await openConfig(context);
+  if (rowsOf(config, undefined).length === 0) {
+    if (context.json) context.terminal.document({ ok: true, servers: [] });
+    else {
+      context.terminal.print('No MCP servers are configured.');
+      context.terminal.note(dim('Add one with: zuno-lite mcp add NAME -- COMMAND ARGS...  or try: zuno-lite demo'));
+    }
+    return EXIT_OK;
+  }
+  if (context.parsed.has('no-probe')) return present(context, rowsOf(config, undefined));
+  return withHost(context, { config }, (host) => probe(context, config, host));
+}
+
+export const command: Command = {
+  usage: ['mcp list [--no-probe] [--check]'],
+  operands: [],
+  options: [
+    { name: 'no-probe', summary: 'start and reach nothing: only what is configured' },
+    { name: 'check', summary: 'exit with the status of the first server that failed (default: 0)' },
+  ],
+  examples: [
+    { line: 'mcp list', about: 'connects to all enabled servers at once and shows how they are:' },
+    { line: 'mcp list --no-probe', about: 'only reads the configuration:' },
+    { line: 'mcp list --check --json', about: 'a health check for scripts:' },
+  ],
+  run,
+};

@@ -1,0 +1,46 @@
+import { oneLine } from '../../base/text.ts';
+import type { Host } from '../../host/types.ts';
+import type { Prompt } from '../../mcp/types.ts';
+import type { Command, Context } from '../command.ts';
+import { EXIT_OK } from '../exit.ts';
+import { failureDocument } from '../explain.ts';
+import { eachServer, enabledServers, entryOf, openConfig, tellFailures, throwIfEnded, withHost } from '../open.ts';
+import { bold, dim } from '../span.ts';
+
+interface Found { readonly server: string; readonly prompt: Prompt }
+
+const argumentsOf = ({ prompt }: Found): string => (prompt.arguments ?? []).map(({ name, required }) => (required === true ? `${name}=…` : `[${name}=…]`)).join(' ');
+
+async function list(context: Context, host: Host, names: readonly string[], named: boolean): Promise<number> {
+  const { signal, terminal } = context;
+  const { items, failures } = await eachServer<Found>(host, names, signal, async ({ entry, client }) => {
+    if (client.capabilities.prompts === undefined) return [];
+    const listing = await client.listPrompts({ signal });
+    return listing.items.map((prompt) => ({ server: entry.name, prompt }));
+  });
+  throwIfEnded(signal);
+  if (items.length === 0 && failures[0] !== undefined && (named || failures.length === names.length)) throw failures[0].failure;
+  if (context.json) {
+    terminal.document({ ok: true, prompts: items.map(({ server, prompt }) => ({ server, key: `${server}:${prompt.name}`, ...prompt })), failures: failures.map(({ server, failure }) => ({ server, error: failureDocument(failure) })) });
+    return EXIT_OK;
+  }
+  if (items.length > 0) terminal.table([{ title: 'PROMPT' }, { title: 'ARGUMENTS', shrink: 1 }, { title: 'DESCRIPTION', shrink: 2 }], items.map((one) => [bold(`${one.server}:${one.prompt.name}`), argumentsOf(one), oneLine(one.prompt.description ?? one.prompt.title ?? '')]));
+  else terminal.note(dim('No prompts: none of the servers offers any'));
+  tellFailures(context, failures);
+  return EXIT_OK;
+}
+
+async function run(context: Context): Promise<number> {
+  const config = await openConfig(context);
+  const name = context.parsed.operands[0];
+  const names = name === undefined ? enabledServers(config) : [entryOf(config, name).name];
+  return withHost(context, { config }, (host) => list(context, host, names, name !== undefined));
+}
+
+export const command: Command = {
+  usage: ['prompts [SERVER]'],
+  operands: ['[SERVER]'],
+  options: [],
+  examples: [{ line: 'prompts', about: 'of all enabled servers, each with its arguments:' }],
+  run,
+};

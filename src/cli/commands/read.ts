@@ -1,0 +1,42 @@
+import type { Host } from '../../host/types.ts';
+import type { Command, Context } from '../command.ts';
+import { EXIT_OK } from '../exit.ts';
+import { entryOf, openConfig, withHost } from '../open.ts';
+import { createKeep, saveContents, showContents } from '../render.ts';
+import { dim } from '../span.ts';
+
+async function read(context: Context, host: Host): Promise<number> {
+  const { parsed, terminal, signal, json } = context;
+  const [server, uri] = parsed.operands as [string, string];
+  const { client } = await host.open(server, signal);
+  const result = await client.readResource(uri, { signal });
+  const directory = parsed.value('output');
+  const keep = directory === undefined ? undefined : await createKeep(directory, uri.split(/[/?#]/).filter((part) => part !== '').at(-1) ?? server);
+  if (json) {
+    const saved = keep === undefined ? [] : await saveContents(result.contents, keep);
+    terminal.document({ ok: true, server, uri, contents: result.contents, saved });
+    return EXIT_OK;
+  }
+  for (const contents of result.contents) await showContents(terminal, contents, keep);
+  if (result.contents.length === 0) terminal.note(dim('(the server sent no contents)'));
+  return EXIT_OK;
+}
+
+async function run(context: Context): Promise<number> {
+  const config = await openConfig(context);
+  entryOf(config, context.parsed.operands[0]!);
+  const { terminal } = context;
+  const person = terminal.interactive ? (await import('../ask.ts')).personAt(terminal, context.signal) : {};
+  return withHost(context, { config, person }, (host) => read(context, host));
+}
+
+export const command: Command = {
+  usage: ['read SERVER URI [--output DIR]'],
+  operands: ['SERVER', 'URI'],
+  options: [{ name: 'output', short: 'o', value: 'DIR', summary: 'saves what is not text there' }],
+  examples: [
+    { line: 'read docs file:///guide.md', about: 'prints the text of a resource:' },
+    { line: 'read docs image://logo --output pictures', about: 'saves bytes into a directory:' },
+  ],
+  run,
+};

@@ -1,0 +1,60 @@
+import { byteSize, oneLine } from '../../base/text.ts';
+import type { Host } from '../../host/types.ts';
+import type { Resource, ResourceTemplate } from '../../mcp/types.ts';
+import type { Command, Context } from '../command.ts';
+import { EXIT_OK } from '../exit.ts';
+import { failureDocument } from '../explain.ts';
+import { eachServer, enabledServers, entryOf, openConfig, tellFailures, throwIfEnded, withHost } from '../open.ts';
+import { bold, dim } from '../span.ts';
+
+type Found = { readonly server: string } & ({ readonly kind: 'resource'; readonly item: Resource } | { readonly kind: 'template'; readonly item: ResourceTemplate });
+
+const keyOf = (found: Found): string => (found.kind === 'resource' ? found.item.uri : found.item.uriTemplate);
+
+function show({ terminal }: Context, found: readonly Found[]): void {
+  terminal.table([{ title: 'SERVER' }, { title: 'URI', shrink: 1 }, { title: 'NAME', shrink: 2 }, { title: 'TYPE', shrink: 2 }, { title: 'SIZE', align: 'right' }, { title: 'DESCRIPTION', shrink: 3 }], found.map((one) => [
+    one.server, bold(keyOf(one)), one.item.title ?? one.item.name, one.item.mimeType ?? (one.kind === 'template' ? 'template' : ''),
+    one.kind === 'resource' && typeof one.item.size === 'number' ? byteSize(one.item.size) : '', oneLine(one.item.description ?? ''),
+  ]));
+}
+
+async function list(context: Context, host: Host, names: readonly string[], named: boolean): Promise<number> {
+  const { signal } = context;
+  const { items, failures } = await eachServer<Found>(host, names, signal, async ({ entry, client }) => {
+    if (client.capabilities.resources === undefined) return [];
+    const [resources, templates] = await Promise.all([client.listResources({ signal }), client.listResourceTemplates({ signal })]);
+    return [...resources.items.map((item) => ({ server: entry.name, kind: 'resource' as const, item })), ...templates.items.map((item) => ({ server: entry.name, kind: 'template' as const, item }))];
+  });
+  throwIfEnded(signal);
+  if (items.length === 0 && failures[0] !== undefined && (named || failures.length === names.length)) throw failures[0].failure;
+  const compare = (a: Found, b: Found): number => (a.server === b.server ? (keyOf(a) < keyOf(b) ? -1 : 1) : a.server < b.server ? -1 : 1);
+  const sorted = [...items].sort(compare);
+  if (context.json) {
+    const of = (kind: Found['kind']): object[] => sorted.filter((one) => one.kind === kind).map((one) => ({ server: one.server, ...one.item }));
+    context.terminal.document({ ok: true, resources: of('resource'), templates: of('template'), failures: failures.map(({ server, failure }) => ({ server, error: failureDocument(failure) })) });
+    return EXIT_OK;
+  }
+  if (sorted.length > 0) show(context, sorted);
+  else context.terminal.note(dim('No resources: none of the servers offers any'));
+  tellFailures(context, failures);
+  return EXIT_OK;
+}
+
+async function run(context: Context): Promise<number> {
+  const config = await openConfig(context);
+  const name = context.parsed.operands[0];
+  const names = name === undefined ? enabledServers(config) : [entryOf(config, name).name];
+  return withHost(context, { config }, (host) => list(context, host, names, name !== undefined));
+}
+
+export const command: Command = {
+  usage: ['resources [SERVER]'],
+  operands: ['[SERVER]'],
+  options: [],
+  examples: [
+    { line: 'resources', about: 'of all enabled servers:' },
+    { line: 'resources docs --json', about: 'of one server, for a script:' },
+  ],
+  notes: ['A URI with {names} in it is a template: fill in the names and read the result with "zuno-lite read".'],
+  run,
+};

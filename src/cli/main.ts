@@ -1,0 +1,101 @@
+/** argv in, exit status out. Loads the module of the one command that is run, and nothing for the others. */
+import { Failure, toFailure } from '../base/failure.ts';
+import type { AnyFailure } from '../base/failure.ts';
+import { logLevels } from '../base/log.ts';
+import type { Log, LogLevel } from '../base/log.ts';
+import { nearest } from '../base/text.ts';
+import type { Command, CommandRow, Context } from './command.ts';
+import { commandRows } from './commands/index.ts';
+import { EXIT_OK, exitStatus, signalStatus } from './exit.ts';
+import type { Interrupt } from './interrupt.ts';
+import { findCommand, millisecondsOf, outputSettings, parseCommand, usageFailure } from './parse.ts';
+import type { Parsed } from './parse.ts';
+import { createTerminal, processSystem } from './terminal.ts';
+import type { System, Terminal } from './terminal.ts';
+import { version } from '../base/version.ts';
+
+async function report(failure: AnyFailure, terminal: Terminal, json: boolean): Promise<number> {
+  const { explain, failureDocument } = await import('./explain.ts');
+  if (json) terminal.document({ ok: false, error: failureDocument(failure) });
+  else for (const line of explain(failure)) terminal.alert(...line);
+  return exitStatus[failure.code];
+}
+
+async function showHelp(terminal: Terminal, json: boolean, words: readonly string[], entry?: { readonly row: CommandRow; readonly command: Command }): Promise<number> {
+  const help = await import('./help.ts');
+  if (json) terminal.document(help.helpDocument(commandRows, entry));
+  else terminal.print(entry === undefined ? help.overview(commandRows, words) : help.commandHelp(entry.row, entry.command));
+  return EXIT_OK;
+}
+
+function logLevelOf(parsed: Parsed): LogLevel {
+  const text = parsed.value('log-level')?.toLowerCase();
+  if (text === undefined) return parsed.has('quiet') ? 'error' : 'warning';
+  const level = logLevels.find((one) => one === text || (one === 'warning' && text === 'warn'));
+  if (level === undefined) throw usageFailure(`Cannot take --log-level "${text}": it must be ${logLevels.join(', ')}`, text, 'for instance --log-level debug', nearest(text, logLevels));
+  return level;
+}
+
+function createLog(terminal: Terminal, level: LogLevel): Log {
+  const least = logLevels.indexOf(level);
+  return (entry) => {
+    if (logLevels.indexOf(entry.level) < least) return;
+    const { file, line } = entry.fields ?? {};
+    const where = typeof file === 'string' && level !== 'debug' ? ` (${file}${typeof line === 'number' ? `:${line}` : ''})` : '';
+    const fields = level === 'debug' && entry.fields !== undefined ? ` ${JSON.stringify(entry.fields)}` : '';
+    const style = entry.level === 'error' ? 'red' : entry.level === 'warning' ? 'yellow' : 'dim';
+    terminal.alert({ text: `${entry.level}: `, style }, `${entry.message}${where}${fields}`);
+  };
+}
+
+/** What the failure is in the light of who ended the command: an abort by the time budget is a TIMEOUT, an abort by a signal a CANCELED. */
+function inLightOf(failure: AnyFailure, interrupt: Interrupt): AnyFailure {
+  if (interrupt.by === undefined || failure.code === 'OUTCOME_UNKNOWN') return failure;
+  if (interrupt.by === 'timeout') {
+    if (failure.code !== 'CANCELED') return failure;
+    const afterMs = interrupt.budgetMs ?? 0;
+    return new Failure('TIMEOUT', `Cannot finish within ${afterMs} ms: the time of --timeout is used up`, { stage: failure.stage === 'internal' ? 'call' : failure.stage, details: { afterMs, ...(failure.details.method === undefined ? {} : { method: failure.details.method }) }, recovery: 'retryable', origin: failure.origin, hint: 'give it more with --timeout MS, or look where the time goes: zuno-lite mcp debug NAME', cause: failure }) as AnyFailure;
+  }
+  return failure.code === 'CANCELED' ? failure : new Failure('CANCELED', 'Cannot go on: it was canceled', { stage: failure.stage, details: {}, recovery: 'retryable', origin: failure.origin, cause: failure }) as AnyFailure;
+}
+
+async function runCommand(command: Command, parsed: Parsed, terminal: Terminal, json: boolean): Promise<number> {
+  const log = createLog(terminal, logLevelOf(parsed));
+  const ownTimeout = command.options.some((row) => row.name === 'timeout');
+  const budgetMs = ownTimeout ? undefined : millisecondsOf(parsed.value('timeout'), 'timeout');
+  const { watchInterrupts } = await import('./interrupt.ts');
+  const interrupt = watchInterrupts(terminal.readerGone, budgetMs);
+  const fail = async (failure: AnyFailure): Promise<number> => (interrupt.by === 'reader' ? EXIT_OK : report(inLightOf(failure, interrupt), terminal, json));
+  const context: Context = { terminal, parsed, json, signal: interrupt.signal, interrupt, log, fail };
+  try {
+    const status = await command.run(context).catch((thrown: unknown) => fail(toFailure(thrown)));
+    // Whoever was told to stop says so in its status, whatever came of it.
+    return interrupt.by === undefined || interrupt.by === 'timeout' || interrupt.by === 'reader' ? status : signalStatus[interrupt.by];
+  } finally {
+    interrupt.dispose();
+  }
+}
+
+/** Runs one command line and resolves to its exit status; never rejects, never ends the process. */
+export async function main(argv: readonly string[], system: System = processSystem()): Promise<number> {
+  const settings = outputSettings(argv);
+  const terminal = createTerminal(system, settings);
+  try {
+    if (argv.length > 0 && argv.every((token) => ['--version', '-V', '-v', '--json'].includes(token)) && argv.some((token) => token !== '--json')) {
+      if (settings.json) terminal.document({ ok: true, name: 'zuno-lite', version }); else terminal.print(`zuno-lite ${version}`);
+      return EXIT_OK;
+    }
+    const found = findCommand(argv, commandRows);
+    if (found.kind === 'group') {
+      if (found.help) return await showHelp(terminal, settings.json, found.words);
+      const which = ['zuno-lite', ...found.words].join(' ');
+      throw usageFailure(`Cannot run "${which}": no command is given`, undefined, `${which} --help`);
+    }
+    const { command } = await found.row.load();
+    const parsed = parseCommand(found.argv, found.row, command);
+    if (parsed.has('help')) return await showHelp(terminal, settings.json, [], { row: found.row, command });
+    return await runCommand(command, parsed, terminal, settings.json);
+  } catch (thrown) {
+    return report(toFailure(thrown), terminal, settings.json);
+  }
+}

@@ -1,0 +1,91 @@
+/** From a running command to configuration and host, and back: whatever happens, the host is closed. */
+import * as os from 'node:os';
+import { Failure, toFailure } from '../base/failure.ts';
+import type { AnyFailure } from '../base/failure.ts';
+import { resolvePaths } from '../base/paths.ts';
+import type { Paths } from '../base/paths.ts';
+import { nearest } from '../base/text.ts';
+import type { Config, Rule, ServerEntry } from '../config/types.ts';
+import type { Host, OpenServer, Person } from '../host/types.ts';
+import type { Context } from './command.ts';
+import { yellow } from './span.ts';
+
+export function pathsOf({ terminal }: Context): Paths {
+  return resolvePaths({ platform: process.platform, home: os.homedir(), environment: terminal.environment });
+}
+
+/** The merged configuration. What cost an entry is told on stderr, once for each. */
+export async function openConfig(context: Context): Promise<Config> {
+  const { loadConfig } = await import('../config/load.ts');
+  const { terminal, parsed } = context;
+  const config = loadConfig({ cwd: terminal.cwd, environment: terminal.environment, paths: pathsOf(context), configFile: parsed.value('config'), log: context.log });
+  return config;
+}
+
+export interface Household {
+  readonly config: Config;
+  readonly person?: Person;
+  readonly rules?: readonly Rule[];
+  readonly assumeYes?: boolean;
+  /** Default: the user's. */
+  readonly paths?: Paths;
+}
+
+/** Runs `use` with a host of its own. Failures are reported before the host is torn down, so that nobody waits for the clean-up to see them. */
+export async function withHost(context: Context, household: Household, use: (host: Host) => Promise<number>): Promise<number> {
+  const { createHost } = await import('../host/host.ts');
+  const host = createHost({ paths: pathsOf(context), ...household, environment: context.terminal.environment, log: context.log, life: 'one-shot' });
+  // An exception nobody catches ends the process without passing `finally`.
+  const lastResort = (): void => host.killSync();
+  process.once('exit', lastResort);
+  try {
+    return await use(host);
+  } catch (thrown) {
+    return await context.fail(toFailure(thrown));
+  } finally {
+    const { forced } = await host.close();
+    process.off('exit', lastResort);
+    for (const what of forced) context.log({ level: 'info', event: 'close.forced', message: `Ended by force: ${what}` });
+  }
+}
+
+/** The configured entry. Fails with SERVER_UNKNOWN, or with what made the configuration lose it. */
+export function entryOf(config: Config, name: string): ServerEntry {
+  const entry = config.servers.get(name);
+  if (entry !== undefined) return entry;
+  const lost = config.diagnostics.find((diagnostic) => diagnostic.server === name && diagnostic.severity === 'error');
+  if (lost !== undefined) {
+    throw new Failure('CONFIG_INVALID', lost.message, { stage: 'config', details: { file: lost.origin.file, problems: [{ pointer: lost.pointer, message: lost.message }] }, origin: lost.origin });
+  }
+  const known = [...config.servers.keys()];
+  const near = nearest(name, known);
+  throw new Failure('SERVER_UNKNOWN', `Cannot find the server "${name}": it is not configured${near.length === 0 ? '' : `; did you mean ${near.map((one) => `"${one}"`).join(' or ')}?`}`, {
+    stage: 'config', details: { server: name, known, nearest: near }, hint: known.length === 0 ? 'zuno-lite mcp add NAME -- COMMAND ARGS...' : 'zuno-lite mcp list',
+  });
+}
+
+/** A list that an interrupt cut short must not look like a short list. */
+export function throwIfEnded(signal: AbortSignal): void {
+  if (signal.aborted) throw new Failure('CANCELED', 'Cannot finish the list: it was canceled', { stage: 'list', details: {}, recovery: 'retryable' });
+}
+
+/** Asks several servers at once; one that fails costs only itself. */
+export async function eachServer<T>(host: Host, names: readonly string[], signal: AbortSignal, ask: (server: OpenServer) => Promise<readonly T[]>): Promise<{ readonly items: readonly T[]; readonly failures: readonly { readonly server: string; readonly failure: AnyFailure }[] }> {
+  const failures: { server: string; failure: AnyFailure }[] = [];
+  const found = await Promise.all(names.map(async (server) => {
+    try {
+      return await ask(await host.open(server, signal));
+    } catch (thrown) {
+      failures.push({ server, failure: toFailure(thrown) });
+      return [];
+    }
+  }));
+  return { items: found.flat(), failures };
+}
+
+export const enabledServers = (config: Config): string[] => (config.mcpEnabled ? [...config.servers.values()].filter((entry) => entry.enabled).map((entry) => entry.name) : []);
+
+/** Servers that could not be asked, one line each on stderr. */
+export function tellFailures({ terminal }: Context, failures: readonly { readonly server: string; readonly failure: AnyFailure }[]): void {
+  for (const { server, failure } of failures) terminal.alert(yellow(`${server}: `), failure.message, `; next: ${failure.hint ?? `zuno-lite mcp debug ${server}`}`);
+}

@@ -1,0 +1,53 @@
+/** A long call as one live line on stderr; nothing at all where stderr is no terminal. */
+import { now } from '../base/deadline.ts';
+import type { Progress } from '../mcp/types.ts';
+import type { Terminal } from './terminal.ts';
+
+const EVERY_MS = 100;
+const FIRST_MS = 300;
+const BAR = 20;
+
+const seconds = (ms: number): string => (ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.floor(ms / 1000) % 60} s`);
+
+/** `[#####-----] 5/10 · reading · 1.2 s` */
+export function progressText(label: string, progress: Progress | undefined, elapsedMs: number): string {
+  const parts = [label];
+  if (progress !== undefined) {
+    const { progress: done, total, message } = progress;
+    if (total !== undefined && total > 0) {
+      const filled = Math.round(Math.min(1, Math.max(0, done / total)) * BAR);
+      parts.push(`[${'#'.repeat(filled)}${'-'.repeat(BAR - filled)}] ${done}/${total}`);
+    } else parts.push(String(done));
+    if (message !== undefined) parts.push(message);
+  }
+  return [...parts, seconds(elapsedMs)].join(' · ');
+}
+
+export interface LiveProgress {
+  update(progress: Progress): void;
+  /** Takes the line away and stops the clock. */
+  end(): void;
+}
+
+/** Draws at most ten times a second; shows the waiting time when the server tells nothing. */
+export function showProgress(terminal: Terminal, label: string): LiveProgress {
+  const startedAt = now();
+  let latest: Progress | undefined;
+  let drawnAt = -Infinity;
+  const draw = (): void => {
+    drawnAt = now();
+    terminal.live(progressText(label, latest, drawnAt - startedAt));
+  };
+  const clock = setInterval(() => { if (latest !== undefined || now() - startedAt >= FIRST_MS) draw(); }, EVERY_MS);
+  clock.unref();
+  return {
+    update(progress) {
+      latest = progress;
+      if (now() - drawnAt >= EVERY_MS) draw();
+    },
+    end() {
+      clearInterval(clock);
+      terminal.live('');
+    },
+  };
+}

@@ -1,0 +1,84 @@
+/** Aligned columns that shrink to the width at hand. Pure: cells in, lines out. */
+import { oneLine } from '../base/text.ts';
+import type { Line, Span, Style } from './span.ts';
+
+export interface Column {
+  readonly title: string;
+  /** May be cut when the row is too wide; the highest number gives way first. Absent: never cut. */
+  readonly shrink?: number;
+  readonly align?: 'right';
+}
+
+const GAP = 2;
+const LEAST = 12;
+
+// Blocks of characters that take two cells on a terminal (Unicode East Asian Width W and F, emoji), first and last code point.
+const WIDE: readonly (readonly [number, number])[] = [
+  [0x1100, 0x115f], [0x2e80, 0x303e], [0x3041, 0x33ff], [0x3400, 0x4dbf], [0x4e00, 0x9fff], [0xa000, 0xa4cf], [0xac00, 0xd7a3],
+  [0xf900, 0xfaff], [0xfe30, 0xfe6f], [0xff00, 0xff60], [0xffe0, 0xffe6], [0x1f300, 0x1faff], [0x20000, 0x3fffd],
+];
+
+function cellsOf(character: string): number {
+  const code = character.codePointAt(0)!;
+  if (code < 0x300) return 1;
+  if (/\p{Mn}|\p{Me}|\p{Cf}/u.test(character)) return 0;
+  return WIDE.some(([first, last]) => code >= first && code <= last) ? 2 : 1;
+}
+
+/** How many terminal cells the text takes. */
+export function displayWidth(text: string): number {
+  let width = 0;
+  for (const character of text) width += cellsOf(character);
+  return width;
+}
+
+/** At most `cells` terminal cells, with an ellipsis in place of what was cut. */
+export function fit(text: string, cells: number): string {
+  if (text.length <= cells && displayWidth(text) <= cells) return text;
+  let width = 0, out = '';
+  for (const character of text) {
+    const next = cellsOf(character);
+    if (width + next > cells - 1) return `${out}…`;
+    width += next;
+    out += character;
+  }
+  return out;
+}
+
+const textOf = (span: Span): string => oneLine(typeof span === 'string' ? span : span.text);
+const styleOf = (span: Span): Style | undefined => (typeof span === 'string' ? undefined : span.style);
+const painted = (text: string, style: Style | undefined): Span => (style === undefined ? text : { text, style });
+
+/** Takes from the columns that may give way, most willing first, until the row fits or all are at their least. */
+function shrinkTo(widths: number[], columns: readonly Column[], width: number): void {
+  let excess = widths.reduce((sum, one) => sum + one + GAP, -GAP) - width;
+  const willing = columns.map((column, index) => ({ index, shrink: column.shrink ?? 0 })).filter((one) => one.shrink > 0).sort((a, b) => b.shrink - a.shrink);
+  for (const { index } of willing) {
+    if (excess <= 0) return;
+    const taken = Math.min(excess, Math.max(0, widths[index]! - LEAST));
+    widths[index] = widths[index]! - taken;
+    excess -= taken;
+  }
+}
+
+/** Lines of the table, the titles first (dimmed). A column without any content is left out. `width` is `Infinity` where nothing limits it. */
+export function layOut(columns: readonly Column[], rows: readonly (readonly Span[])[], width: number): Line[] {
+  const used = columns.map((_, index) => index).filter((index) => rows.some((row) => textOf(row[index] ?? '') !== ''));
+  const shown = used.map((index) => columns[index]!);
+  const body = rows.map((row) => used.map((index) => { const cell = row[index] ?? ''; return { text: textOf(cell), style: styleOf(cell) }; }));
+  const cells = [shown.map((column) => ({ text: column.title, style: 'dim' as Style | undefined })), ...body];
+  const widths = shown.map((_, index) => cells.reduce((most, row) => Math.max(most, displayWidth(row[index]!.text)), 0));
+  shrinkTo(widths, shown, width);
+  return cells.map((row) => {
+    const line: Span[] = [];
+    row.forEach(({ text, style }, index) => {
+      const cut = fit(text, widths[index]!);
+      const padding = ' '.repeat(widths[index]! - displayWidth(cut));
+      const last = index === row.length - 1;
+      if (shown[index]!.align === 'right') line.push(padding, painted(cut, style));
+      else line.push(painted(cut, style), last ? '' : padding);
+      if (!last) line.push(' '.repeat(GAP));
+    });
+    return line;
+  });
+}

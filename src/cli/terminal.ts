@@ -1,0 +1,158 @@
+/**
+ * The only writer to stdout and stderr, the only reader of the keyboard and of what the terminal is. Every text passes
+ * `stripControls` here, so nothing a server sent can move the cursor, recolour or hide what a person sees; the only escape
+ * codes that leave are the ones made from `Style`.
+ */
+import { Failure } from '../base/failure.ts';
+import { limits } from '../base/limits.ts';
+import { oneLine, stripControls } from '../base/text.ts';
+import type { Span, Style } from './span.ts';
+import { fit, layOut } from './table.ts';
+import type { Column } from './table.ts';
+
+type Output = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
+type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean };
+
+/** What the process hands over; tests hand over their own. */
+export interface System {
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly stdin: Input;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+}
+
+export interface TerminalSettings { readonly color?: boolean; readonly quiet?: boolean }
+
+export interface Terminal {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Someone can be asked: keyboard and stderr are a terminal. */
+  readonly interactive: boolean;
+  /** Aborted when the reader of stdout went away (`| head`). */
+  readonly readerGone: AbortSignal;
+  /** Results: one line (or several) to stdout. */
+  print(...line: Span[]): void;
+  /** Side remarks to stderr; `--quiet` drops them. */
+  note(...line: Span[]): void;
+  /** What must be seen: to stderr, also with `--quiet`. */
+  alert(...line: Span[]): void;
+  /** Aligned columns to stdout, cut to the terminal's width; in a pipe nothing is cut. */
+  table(columns: readonly Column[], rows: readonly (readonly Span[])[], indent?: number): void;
+  /** The one JSON document of `--json`. */
+  document(value: unknown): void;
+  /** A line on stderr that the next one replaces; only on a terminal. Empty text takes it away. */
+  live(text: string): void;
+  /** Asks on stderr, reads one line; `undefined` at the end of input or when the signal aborts. */
+  question(prompt: readonly Span[], signal?: AbortSignal): Promise<string | undefined>;
+  /** All of stdin as text. Throws USAGE on a terminal, LIMIT_EXCEEDED over 64 MiB. */
+  readInput(): Promise<string>;
+}
+
+const CODES: Readonly<Record<Style, readonly [number, number]>> = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39], cyan: [36, 39] };
+
+export function processSystem(): System {
+  return {
+    get stdout() { return process.stdout; },
+    get stderr() { return process.stderr; },
+    get stdin() { return process.stdin; },
+    environment: process.env,
+    cwd: process.cwd(),
+  };
+}
+
+const paint = (line: readonly Span[], color: boolean): string => line.map((span) => {
+  if (typeof span === 'string') return stripControls(span);
+  const text = stripControls(span.text);
+  const [on, off] = CODES[span.style];
+  return color && text !== '' ? `\u001b[${on}m${text}\u001b[${off}m` : text;
+}).join('');
+
+// JSON escapes C0 by itself; C1 and the bidirectional controls would still reach the terminal raw. As \u escapes the value is the same.
+const armored = (json: string): string => json.replace(/[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+async function readAll(stdin: Input): Promise<string> {
+  if (stdin.isTTY) throw new Failure('USAGE', 'Cannot read standard input: it is the keyboard', { stage: 'usage', details: { argument: '-' }, hint: 'pipe a file or another command into it' });
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stdin) {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk as Buffer;
+    size += bytes.length;
+    if (size > limits.frameBytes) throw new Failure('LIMIT_EXCEEDED', 'Cannot read standard input: it is too long', { stage: 'usage', details: { limit: 'frameBytes', maximum: limits.frameBytes } });
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+async function ask(system: System, prompt: string, signal: AbortSignal | undefined): Promise<string | undefined> {
+  const { createInterface } = await import('node:readline');
+  return new Promise((resolve) => {
+    const reader = createInterface({ input: system.stdin, output: system.stderr, terminal: true });
+    let answer: string | undefined;
+    const end = (): void => reader.close();
+    reader.on('line', (line) => { answer = line; end(); });
+    // Raw mode keeps Ctrl-C from becoming a signal: it is handed on as one, so that the walk out is the same everywhere.
+    reader.on('SIGINT', () => { end(); process.emit('SIGINT', 'SIGINT'); });
+    reader.on('close', () => { signal?.removeEventListener('abort', end); resolve(answer); });
+    if (signal?.aborted) { end(); return; }
+    signal?.addEventListener('abort', end, { once: true });
+    reader.setPrompt(prompt);
+    reader.prompt();
+  });
+}
+
+export function createTerminal(system: System, settings: TerminalSettings = {}): Terminal {
+  const { environment } = system;
+  const colorful = settings.color !== false && !environment['NO_COLOR'] && environment['TERM'] !== 'dumb';
+  const gone = new AbortController();
+  const watched = new Set<Output>();
+  let live = false;
+
+  const write = (output: Output, text: string): void => {
+    if (!watched.has(output)) {
+      watched.add(output);
+      output.on('error', () => { if (output === system.stdout) gone.abort(new Error('the reader of standard output is gone')); });
+    }
+    if (output === system.stdout && gone.signal.aborted) return;
+    output.write(text);
+  };
+  const clear = (): void => {
+    if (!live) return;
+    live = false;
+    write(system.stderr, '\r\u001b[2K');
+  };
+  const line = (output: Output, spans: readonly Span[]): void => {
+    clear();
+    write(output, `${paint(spans, colorful && output.isTTY === true)}\n`);
+  };
+
+  return {
+    environment,
+    cwd: system.cwd,
+    get interactive() { return system.stdin.isTTY === true && system.stderr.isTTY === true; },
+    readerGone: gone.signal,
+    print: (...spans) => line(system.stdout, spans),
+    note: (...spans) => { if (settings.quiet !== true) line(system.stderr, spans); },
+    alert: (...spans) => line(system.stderr, spans),
+    table: (columns, rows, indent = 0) => {
+      const width = system.stdout.isTTY === true ? (system.stdout.columns || 80) - indent : Infinity;
+      for (const one of layOut(columns, rows, width)) line(system.stdout, [' '.repeat(indent), ...one]);
+    },
+    document: (value) => {
+      clear();
+      write(system.stdout, `${armored(JSON.stringify(value, null, system.stdout.isTTY === true ? 2 : undefined))}\n`);
+    },
+    live: (text) => {
+      if (system.stderr.isTTY !== true || settings.quiet === true) return;
+      clear();
+      if (text === '') return;
+      live = true;
+      write(system.stderr, `\r\u001b[2K${fit(oneLine(text), (system.stderr.columns || 80) - 1)}`);
+    },
+    question: (prompt, signal) => {
+      clear();
+      return ask(system, paint(prompt, colorful), signal);
+    },
+    readInput: () => readAll(system.stdin),
+  };
+}

@@ -1,0 +1,102 @@
+/** Layers that were read: their values with the place of each, and how two of them become one. */
+import { Failure, type Origin } from '../base/failure.ts';
+import { readText } from '../base/files.ts';
+import { limits } from '../base/limits.ts';
+import { parseJsonc, positionAt, type JsoncDocument, type JsoncNode } from './jsonc.ts';
+import type { Place } from './locate.ts';
+import type { LayerKind } from './types.ts';
+
+export interface Layer {
+  readonly kind: LayerKind;
+  readonly source: string;
+  readonly trusted: boolean;
+  readonly directory: string;
+  readonly document: JsoncDocument;
+  readonly root: Setting & { readonly kind: 'object' };
+}
+
+/** Where a value stands: `key` is the dotted path. */
+export interface At { readonly layer: Pick<Layer, 'kind' | 'source' | 'trusted' | 'directory' | 'document'>; readonly key: string; readonly offset: number }
+
+/** A value of a layer, or of several merged ones. Maps keep the order of keys and know no prototype. */
+export type Setting =
+  | { readonly kind: 'object'; readonly members: ReadonlyMap<string, Setting>; readonly at: At }
+  | { readonly kind: 'array'; readonly items: readonly Setting[]; readonly at: At }
+  | { readonly kind: 'scalar'; readonly value: string | number | boolean | null; readonly at: At };
+export type ObjectSetting = Setting & { readonly kind: 'object' };
+
+export function originOf(at: At): Origin {
+  const { line, column } = positionAt(at.layer.document.text, at.offset);
+  return { file: at.layer.source, layer: at.layer.kind, ...(at.key === '' ? {} : { key: at.key }), line, column };
+}
+
+export function join(key: string, step: string): string {
+  return key === '' ? step : `${key}.${step}`;
+}
+
+/** Reads one place; `undefined` when nothing is there. Fails with CONFIG_UNREADABLE or CONFIG_INVALID. */
+export function readLayer(place: Place): Layer | undefined {
+  const text = place.text ?? readText(place.source, limits.configFileBytes);
+  if (text === undefined) {
+    if (!place.required) return undefined;
+    throw new Failure('CONFIG_UNREADABLE', `Cannot read "${place.source}": no such file`, { stage: 'config', details: { file: place.source }, origin: { file: place.source, layer: place.kind }, hint: 'Correct the path, or create the file' });
+  }
+  return layerOf(place, text);
+}
+
+/** The layer that a text at this place is. Fails with CONFIG_UNREADABLE or CONFIG_INVALID. */
+export function layerOf(place: Pick<Place, 'kind' | 'source' | 'trusted' | 'directory'>, text: string): Layer {
+  const document = parseJsonc(text, { file: place.source, layer: place.kind });
+  const base = { kind: place.kind, source: place.source, trusted: place.trusted, directory: place.directory, document };
+  const root = settingOf(document.root, base, '', document.root.start);
+  if (root.kind === 'object') return { ...base, root };
+  const message = 'an object was expected';
+  throw new Failure('CONFIG_INVALID', `Cannot use "${place.source}": ${message}`, { stage: 'config', details: { file: place.source, problems: [{ pointer: '', message }] }, origin: originOf(root.at) });
+}
+
+function settingOf(node: JsoncNode, layer: At['layer'], key: string, offset: number): Setting {
+  const at: At = { layer, key, offset };
+  if (node.kind === 'scalar') return { kind: 'scalar', value: node.value, at };
+  if (node.kind === 'array') return { kind: 'array', items: node.items.map((item, index) => settingOf(item, layer, join(key, String(index)), item.start)), at };
+  const members = new Map<string, Setting>();
+  // A repeated key replaces the earlier one, which keeps its place in the order: as JSON.parse does it.
+  for (const member of node.members) members.set(member.key, settingOf(member.node, layer, join(key, member.key), member.keyStart));
+  return { kind: 'object', members, at };
+}
+
+/** Objects merge deep, everything else replaces, null removes. Keys keep the order in which the lower layer had them. */
+export function merge(lower: Setting | undefined, upper: Setting): Setting | undefined {
+  if (isNull(upper)) return undefined;
+  if (upper.kind !== 'object') return upper;
+  const members = new Map(lower?.kind === 'object' ? lower.members : []);
+  for (const [key, value] of upper.members) {
+    const merged = merge(members.get(key), value);
+    if (merged === undefined) members.delete(key); else members.set(key, merged);
+  }
+  return { kind: 'object', members, at: upper.at };
+}
+
+/** The value at a path of keys. */
+export function settingAt(setting: Setting | undefined, ...keys: readonly string[]): Setting | undefined {
+  let at = setting;
+  for (const key of keys) at = at?.kind === 'object' ? at.members.get(key) : undefined;
+  return at;
+}
+
+export function isNull(setting: Setting | undefined): boolean {
+  return setting?.kind === 'scalar' && setting.value === null;
+}
+
+/** The plain value, for settings that are passed on as they were written. */
+export function plain(setting: Setting): unknown {
+  if (setting.kind === 'scalar') return setting.value;
+  if (setting.kind === 'array') return setting.items.map(plain);
+  return Object.fromEntries([...setting.members].map(([key, value]) => [key, plain(value)]));
+}
+
+/** What kind of value came, for messages: values themselves may be secrets. */
+export function kindName(setting: Setting): string {
+  if (setting.kind === 'object') return 'an object';
+  if (setting.kind === 'array') return 'a list';
+  return setting.value === null ? 'null' : typeof setting.value === 'string' ? 'text' : `the ${typeof setting.value} ${String(setting.value)}`;
+}

@@ -1,0 +1,175 @@
+/**
+ * What a checkout may decide about this machine: nothing, unless a trusted layer admits it. A project file may name remote
+ * servers, switch servers off and deny tools. It may not choose a program, grant itself anything, read variables, send a trusted layer's
+ * headers to a URL of its own, loosen permissions, or switch on what a trusted layer switched off.
+ */
+import * as path from 'node:path';
+import { Failure, type Origin } from '../base/failure.ts';
+import { isDirectory, realPath } from '../base/files.ts';
+import type { Log } from '../base/log.ts';
+import { count } from '../base/text.ts';
+import type { Declaration } from './dialects.ts';
+import { kindName, merge, originOf, settingAt, type At, type Layer, type ObjectSetting, type Setting } from './layers.ts';
+import type { Admission, Diagnostic } from './types.ts';
+
+/** What trusted layers say under `trust.project_host_commands`. */
+export interface Grant { readonly admits: boolean | readonly string[]; readonly origin: Origin }
+
+/** Decides, file by file, who may do what a trusted layer may. */
+export interface Trust {
+  /** Trusted layers, and project files that a grant covers. */
+  admitted(layer: At['layer']): boolean;
+  readonly grant: Grant | undefined;
+}
+
+/**
+ * Settled after all layers are read, so that a trusted layer of any rank can admit. Fails with TRUST_REFUSED when a project file
+ * sets `trust`, with CONFIG_INVALID when the grant is not one.
+ */
+export function settleTrust(layers: readonly Layer[]): Trust {
+  for (const layer of layers) {
+    const foreign = layer.trusted ? undefined : layer.root.members.get('trust');
+    if (foreign === undefined) continue;
+    throw new Failure('TRUST_REFUSED', `Cannot use "${layer.source}": a project file may not set "trust"`, {
+      stage: 'trust', details: { file: layer.source, keys: ['trust'] }, origin: originOf(foreign.at), hint: `Remove "trust" from ${layer.source}; grants stand in the global zuno.json`,
+    });
+  }
+  let setting: Setting | undefined;
+  for (const layer of layers) {
+    const own = layer.trusted ? layer.root.members.get('trust') : undefined;
+    if (own !== undefined) setting = merge(setting, own);
+  }
+  const grant = setting === undefined ? undefined : readGrant(setting);
+  const verdicts = new Map<string, boolean>();
+  return {
+    grant,
+    admitted: (layer) => {
+      if (layer.trusted) return true;
+      const known = verdicts.get(layer.source);
+      if (known !== undefined) return known;
+      const verdict = grant !== undefined && covers(grant, layer.source);
+      verdicts.set(layer.source, verdict);
+      return verdict;
+    },
+  };
+}
+
+function readGrant(trust: Setting): Grant | undefined {
+  if (trust.kind !== 'object') throw invalid(trust, `an object is due, not ${kindName(trust)}`);
+  for (const [key, value] of trust.members) {
+    if (key !== 'project_host_commands') throw invalid(value, 'this is no key of "trust"; the one key is "project_host_commands"');
+  }
+  const setting = trust.members.get('project_host_commands');
+  if (setting === undefined) return undefined;
+  if (setting.kind === 'scalar' && typeof setting.value === 'boolean') return { admits: setting.value, origin: originOf(setting.at) };
+  if (setting.kind !== 'array') throw invalid(setting, `true, false or a list of absolute directories is due, not ${kindName(setting)}`);
+  const roots = setting.items.map((item) => {
+    const root = item.kind === 'scalar' && typeof item.value === 'string' ? item.value : undefined;
+    if (root === undefined || root.trim() === '') throw invalid(item, 'an absolute directory is due, not an empty one');
+    if (!path.isAbsolute(root)) throw invalid(item, `an absolute directory is due, not "${root}"`);
+    return root;
+  });
+  return { admits: roots, origin: originOf(setting.at) };
+}
+
+function invalid(setting: Setting, message: string): Failure {
+  const origin = originOf(setting.at);
+  return new Failure('CONFIG_INVALID', `Cannot use "${setting.at.key}" of ${origin.file}: ${message}`, {
+    stage: 'config', details: { file: origin.file, problems: [{ pointer: setting.at.key, message }] }, origin,
+  });
+}
+
+/** Both sides are canonical: a checkout reached through a link is the same checkout, and a link out of a root is outside. */
+function covers(grant: Grant, file: string): boolean {
+  if (typeof grant.admits === 'boolean') return grant.admits;
+  const real = realPath(file);
+  if (real === undefined) return false;
+  return grant.admits.some((root) => {
+    const top = realPath(root);
+    if (top === undefined || !isDirectory(top)) return false;
+    // The separator keeps /a/src from covering /a/src-evil.
+    return real.startsWith(top.endsWith(path.sep) ? top : top + path.sep);
+  });
+}
+
+/**
+ * Every key of a project file that chooses a program needs a grant, whatever its dialect and whether or not it is enabled. Fails with
+ * TRUST_REFUSED, naming all keys of the first file at fault. What is admitted is logged, one entry per key.
+ */
+export function admitHostKeys(declarations: readonly Declaration[], trust: Trust, context: { readonly globalFile: string; readonly log?: Log | undefined }): Admission[] {
+  const admissions: Admission[] = [];
+  const refused = new Map<string, { readonly first: At; readonly keys: string[] }>();
+  for (const declaration of declarations) {
+    const { layer, at, hostKeys } = declaration;
+    if (layer.trusted) continue;
+    for (const key of hostKeys) {
+      if (trust.admitted(layer)) {
+        const by = trust.grant!.origin;
+        admissions.push({ key, file: layer.source, by });
+        context.log?.({ level: 'info', event: 'config.admitted', message: `${layer.source} may set ${key}: ${by.file} admits it`, fields: { key, file: layer.source, by: by.file } });
+      } else {
+        const entry = refused.get(layer.source) ?? { first: at, keys: [] };
+        entry.keys.push(key);
+        refused.set(layer.source, entry);
+      }
+    }
+  }
+  const [worst] = refused;
+  if (worst === undefined) return admissions;
+  const [file, { first, keys }] = worst;
+  const others = refused.size > 1 ? ` (and ${count(refused.size - 1, 'more file')})` : '';
+  throw new Failure('TRUST_REFUSED', `Cannot use "${file}"${others}: a project file may not choose what runs on this machine: ${keys.join(', ')}`, {
+    stage: 'trust', details: { file, keys }, origin: originOf(first),
+    hint: `Read the file; if you trust this checkout, put "trust": {"project_host_commands": [${JSON.stringify(checkoutOf(file))}]} into ${context.globalFile}`,
+  });
+}
+
+/** The directory to name in a grant: that of the file, or the one above `.zuno`; canonical, as grants are compared. */
+function checkoutOf(file: string): string {
+  const real = realPath(file) ?? file;
+  const directory = path.dirname(real);
+  return path.basename(directory) === '.zuno' ? path.dirname(directory) : directory;
+}
+
+/**
+ * The top-level settings of a layer as far as it may decide them, given what lower layers say. Of permissions an unadmitted project keeps
+ * what takes away: deny rules, `strict`, tools that are off, MCP that is off. `permission` has its canonical form (`mode`, `rules`).
+ */
+export function restricted(layer: Layer, trust: Trust, lower: Setting | undefined): { readonly root: ObjectSetting; readonly notices: readonly Diagnostic[] } {
+  if (trust.admitted(layer)) return { root: layer.root, notices: [] };
+  const notices: Diagnostic[] = [];
+  const refuse = (setting: Setting): void => {
+    const message = `Cannot use "${setting.at.key}" of ${layer.source}: a project file may only take permissions away`;
+    notices.push({ code: 'config_project_loosens', severity: 'warning', pointer: setting.at.key, message, origin: originOf(setting.at) });
+  };
+  const members = new Map(layer.root.members);
+  const filter = (key: string, under: Setting | undefined, may: (value: unknown, key: string) => boolean): void => {
+    const setting = members.get(key);
+    const kept = setting === undefined ? undefined : takeAway(setting, under, key, may, refuse);
+    if (kept === undefined) members.delete(key); else members.set(key, kept);
+  };
+  filter('permission', settingAt(lower, 'permission'), (value, key) => value === (key === 'mode' ? 'strict' : 'deny'));
+  filter('tools', settingAt(lower, 'tools'), (value) => value === false);
+  const features = members.get('features');
+  const mcp = settingAt(features, 'mcp');
+  if (features !== undefined && (features.kind !== 'object' || (mcp !== undefined && !(mcp.kind === 'scalar' && mcp.value === false)))) {
+    refuse(mcp ?? features);
+    members.delete('features');
+  }
+  return { root: { ...layer.root, members }, notices };
+}
+
+/** What is left of a setting when only some values may stay; a narrower map does not push out the wider word it would replace. */
+function takeAway(setting: Setting, under: Setting | undefined, key: string, may: (value: unknown, key: string) => boolean, refuse: (setting: Setting) => void): Setting | undefined {
+  if (setting.kind !== 'object') {
+    if (setting.kind === 'scalar' && may(setting.value, key)) return setting;
+    refuse(setting);
+    return undefined;
+  }
+  const members = new Map<string, Setting>(under?.kind === 'scalar' ? [['*', under]] : []);
+  for (const [step, value] of setting.members) {
+    const kept = takeAway(value, settingAt(under, step), step, may, refuse);
+    if (kept !== undefined) members.set(step, kept);
+  }
+  return { ...setting, members };
+}

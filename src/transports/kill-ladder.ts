@@ -1,0 +1,145 @@
+/**
+ * How a server's processes are ended so that none is left.
+ *
+ *   end of stdin, 250 ms | INT, 250 | TERM, 750 | KILL, 250 to verify; the tree is looked up anew before each step
+ *
+ * Each step ends as soon as the tree is gone. When the leader leaves by itself, what it left behind gets TERM at once: INT is
+ * for the one who serves, and a shell's background jobs ignore it. A pid is checked once more right before it is signalled.
+ * Windows has no signals: after the end of stdin the whole tree is ended by `taskkill` while its root is there to name it.
+ */
+import { delay, now } from '../base/deadline.ts';
+import { limits } from '../base/limits.ts';
+import { count } from '../base/text.ts';
+import type { CloseReport } from '../jsonrpc/transport.ts';
+import { treeMembers, type ProcessRecord, type ProcessSystem } from './process-table.ts';
+
+export interface Tree {
+  readonly pid: number;
+  readonly marker: string;
+  /** Resolves when the leader has ended. */
+  readonly exited: Promise<unknown>;
+  hasExited(): boolean;
+  /** Ends the leader's stdin; at once and without waiting for what is still to be written when `now`. */
+  endInput(now: boolean): void;
+}
+
+type Step = readonly [signal: NodeJS.Signals, waitMs: number];
+const SERVING: readonly Step[] = [['SIGINT', limits.killIntMs], ['SIGTERM', limits.killTermMs]];
+const LEFT_BEHIND: readonly Step[] = [['SIGTERM', limits.killIntMs]];
+
+/** Ends a tree; resolves when all of it is gone, or after about a second and a half with a report of what would not go. */
+export async function endTree(tree: Tree, system: ProcessSystem, patienceMs: number): Promise<CloseReport> {
+  if (system.platform === 'win32') return endWindowsTree(tree, system, patienceMs);
+  const { table } = system;
+  const watch = createWatch(tree);
+  const look = async (): Promise<ProcessRecord[]> => watch.members(await table.list(tree.marker));
+  if (!tree.hasExited()) {
+    // Who wiped the environment and took a new session is found only through its parents, and only while they live.
+    if (table.descendants !== undefined) watch.remember(table.descendants(tree.pid)); else await look();
+    tree.endInput(false);
+    await within(tree.exited, patienceMs);
+  }
+  const forced: string[] = [];
+  let living = await look();
+  for (const [signal, waitMs] of tree.hasExited() ? LEFT_BEHIND : SERVING) {
+    if (living.length === 0) break;
+    forced.push(`${signal} to ${count(strike(living, signal, system), 'process', 'processes')}`);
+    await untilGone(living, waitMs);
+    living = await look();
+  }
+  if (living.length > 0) forced.push(`SIGKILL to ${count(living.length, 'process', 'processes')}`);
+  for (const until = now() + limits.killVerifyMs; living.length > 0 && now() < until; living = await look()) {
+    strike(living, 'SIGKILL', system);
+    await untilGone(living, limits.killPollMs);
+  }
+  if (living.length > 0) forced.push(`left alive: ${living.map((one) => one.pid).join(', ')}`);
+  return { forced };
+
+  async function untilGone(records: readonly ProcessRecord[], ms: number): Promise<void> {
+    for (const until = now() + ms; now() < until && records.some(table.lives);) {
+      await (tree.hasExited() ? delay(limits.killPollMs) : within(tree.exited, limits.killPollMs));
+    }
+  }
+}
+
+async function endWindowsTree(tree: Tree, system: ProcessSystem, patienceMs: number): Promise<CloseReport> {
+  if (tree.hasExited()) return { forced: [] };
+  tree.endInput(false);
+  await within(tree.exited, patienceMs);
+  if (tree.hasExited()) return { forced: [] };
+  await system.taskkill(tree.pid);
+  await within(tree.exited, limits.killVerifyMs);
+  if (!tree.hasExited()) attempt(() => system.kill(tree.pid, 'SIGKILL'));
+  return { forced: ['taskkill of the process tree'] };
+}
+
+/**
+ * The last resort of a host that cannot wait (its `exit` event): the same ladder for all trees at once, without the event
+ * loop and with less patience, at most about 650 ms.
+ */
+export function endTreesSync(trees: readonly Tree[], system: ProcessSystem): void {
+  const open = trees.filter((tree) => !tree.hasExited());
+  if (system.platform === 'win32') {
+    for (const tree of open) system.taskkillSync(tree.pid);
+    return;
+  }
+  const watches = trees.map((tree) => ({ tree, watch: createWatch(tree) }));
+  const look = (): ProcessRecord[] => watches.flatMap(({ tree, watch }) => watch.members(system.table.listSync(tree.marker)));
+  const steps: readonly (readonly [NodeJS.Signals | undefined, number])[] = [[undefined, limits.killEofOneShotMs], ['SIGTERM', limits.killIntMs], ['SIGKILL', limits.killVerifyMs]];
+  let living = look();
+  for (const tree of open) tree.endInput(true);
+  for (const [signal, ms] of steps) {
+    if (living.length === 0) return;
+    if (signal !== undefined) strike(living, signal, system);
+    for (const until = now() + ms; now() < until && living.some(system.table.lives);) pauseSync(limits.killPollMs);
+    living = look();
+  }
+}
+
+/** Remembers who belonged to the tree, so that it is recognized when its parents and its marker are gone. */
+function createWatch(tree: Tree): { members(records: readonly ProcessRecord[]): ProcessRecord[]; remember(records: readonly ProcessRecord[]): void } {
+  const known = new Map<number, string>();
+  let rootReleased = false;
+  const remember = (records: readonly ProcessRecord[]): void => { for (const record of records) known.set(record.pid, record.started); };
+  return {
+    remember,
+    members(records) {
+      const members = treeMembers(records, tree, known, !rootReleased);
+      // From its exit on the leader's pid may get another owner; the look taken at that moment is the last to trust it.
+      rootReleased = tree.hasExited();
+      remember(members);
+      return members;
+    },
+  };
+}
+
+/** Signals whole groups where they are ours, and single processes elsewhere. Returns how many processes were meant. */
+function strike(members: readonly ProcessRecord[], signal: NodeJS.Signals, { table, kill }: ProcessSystem): number {
+  const groups = new Set<number>();
+  let struck = 0;
+  for (const member of members) {
+    if (!table.lives(member)) continue;
+    struck += 1;
+    if (groups.has(member.group)) continue;
+    // A group of ours has a leader of ours or one that is gone; the group of anyone else was never joined, but is not signalled either.
+    const ours = member.group > 1 && (member.group === member.session || members.some((other) => other.pid === member.group));
+    if (ours && attempt(() => kill(-member.group, signal))) groups.add(member.group); else attempt(() => kill(member.pid, signal));
+  }
+  return struck;
+}
+
+function attempt(action: () => void): boolean {
+  try { action(); return true; } catch { return false; }
+}
+
+function pauseSync(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+/** Waits for the promise at most so long; leaves no timer behind. */
+function within(promise: Promise<unknown>, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    void promise.finally(() => { clearTimeout(timer); resolve(); });
+  });
+}

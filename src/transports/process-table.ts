@@ -1,0 +1,211 @@
+/**
+ * Which processes belong to a server.
+ *
+ * A server is started as the leader of its own session, and often is only a wrapper (`npx`, a shell) of the real one. What it
+ * starts may change group or session, or be re-parented to init when its parent ends. So a process is one of ours when any of
+ * these holds: it carries the tree's marker in its environment (inherited, unless wiped), its parent is one of ours, it shares
+ * a session with one of ours, or it was one of ours before (same pid and same start time).
+ *
+ * Reading /proc here is a look at the file system outside of `base/files`, and the only one; nothing is ever written. The
+ * only programs started are `ps` where there is no /proc, and `taskkill`.
+ */
+import { execFile, execFileSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import { limits } from '../base/limits.ts';
+
+export interface ProcessRecord {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  /** The group where the platform does not tell the session. */
+  readonly session: number;
+  /** Tells two owners of one pid apart; compared only for equality. */
+  readonly started: string;
+  readonly marked: boolean;
+}
+
+/** The processes of this user, zombies left out. */
+export interface ProcessTable {
+  list(marker: string): Promise<readonly ProcessRecord[]>;
+  listSync(marker: string): readonly ProcessRecord[];
+  /** Start time of a living process; undefined when it is gone or the platform tells it only in a list. */
+  startOf(pid: number): string | undefined;
+  /** The process of the record still lives, and its pid has no later owner. */
+  lives(record: ProcessRecord): boolean;
+  /** Children and their children, found without reading the whole table. */
+  descendants?(pid: number): readonly ProcessRecord[];
+}
+
+/** What ending a tree needs of the machine; tests hand in their own. */
+export interface ProcessSystem {
+  readonly platform: NodeJS.Platform;
+  readonly table: ProcessTable;
+  /** A negative pid means a group. Throws when there is none, or none we may signal. */
+  kill(pid: number, signal: NodeJS.Signals | 0): void;
+  /** Windows: ends the tree of a process that still lives. Neither rejects nor throws. */
+  taskkill(pid: number): Promise<void>;
+  taskkillSync(pid: number): void;
+}
+
+export function nativeProcessSystem(platform: NodeJS.Platform = process.platform, run: RunProgram = runProgram): ProcessSystem {
+  const kill = (pid: number, signal: NodeJS.Signals | 0): void => { process.kill(pid, signal); };
+  const words = (pid: number): string[] => ['/PID', String(pid), '/T', '/F'];
+  return {
+    platform,
+    kill,
+    table: platform === 'linux' || platform === 'android' ? linuxTable() : psTable(platform, run, kill),
+    taskkill: async (pid) => { await run.later('taskkill', words(pid)); },
+    taskkillSync: (pid) => { run.now('taskkill', words(pid)); },
+  };
+}
+
+/** A program's output; empty when it failed or took longer than two seconds. */
+export interface RunProgram {
+  later(file: string, args: readonly string[]): Promise<string>;
+  now(file: string, args: readonly string[]): string;
+}
+
+const RUN_OPTIONS = { timeout: limits.taskkillMs, maxBuffer: 64 * 1024 * 1024, encoding: 'utf8', windowsHide: true } as const;
+const runProgram: RunProgram = {
+  later: (file, args) => new Promise((resolve) => { execFile(file, args, RUN_OPTIONS, (_error, stdout) => resolve(stdout)); }),
+  now(file, args) {
+    try { return execFileSync(file, args, { ...RUN_OPTIONS, stdio: ['ignore', 'pipe', 'ignore'] }); } catch { return ''; }
+  },
+};
+
+// ---- Linux: /proc
+
+/** One pass over `/proc`, two small reads a process. Processes of other users are not read. */
+export function linuxTable(root = '/proc', uid = process.getuid?.() ?? 0): ProcessTable {
+  const statOf = (pid: number | string): string[] | undefined => {
+    const text = readText(`${root}/${pid}/stat`);
+    // The command's name stands in parentheses and may hold anything, blanks and parentheses too.
+    const fields = text?.slice(text.lastIndexOf(')') + 2).split(' ');
+    return fields === undefined || fields.length < 20 || fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields;
+  };
+  const record = (pid: number, marked: boolean): ProcessRecord | undefined => {
+    const fields = statOf(pid);
+    return fields && { pid, parent: Number(fields[1]), group: Number(fields[2]), session: Number(fields[3]), started: fields[19]!, marked };
+  };
+  const startOf = (pid: number): string | undefined => statOf(pid)?.[19];
+
+  function listSync(marker: string): ProcessRecord[] {
+    const buffer = Buffer.allocUnsafe(64 * 1024);
+    const found: ProcessRecord[] = [];
+    for (const name of entries(root)) {
+      const pid = Number(name);
+      if (!(pid > 0)) continue;
+      // The kernel keeps an ordinary user out of the environment of others; root has to look whose it is.
+      if (uid === 0 && ownerOf(`${root}/${name}`) !== 0) continue;
+      const one = record(pid, contains(`${root}/${name}/environ`, marker, buffer));
+      if (one !== undefined) found.push(one);
+    }
+    return found;
+  }
+  function descendants(pid: number): ProcessRecord[] {
+    const found: ProcessRecord[] = [];
+    const queue = [pid];
+    for (let next = queue.pop(); next !== undefined && found.length < 10_000; next = queue.pop()) {
+      for (const thread of entries(`${root}/${next}/task`)) {
+        for (const child of (readText(`${root}/${next}/task/${thread}/children`) ?? '').split(' ')) {
+          const one = child === '' ? undefined : record(Number(child), false);
+          if (one !== undefined) { found.push(one); queue.push(one.pid); }
+        }
+      }
+    }
+    return found;
+  }
+  return { list: async (marker) => listSync(marker), listSync, startOf, lives: (one) => startOf(one.pid) === one.started, descendants };
+}
+
+function entries(directory: string): string[] {
+  try { return fs.readdirSync(directory); } catch { return []; }
+}
+
+function ownerOf(path: string): number | undefined {
+  try { return fs.statSync(path).uid; } catch { return undefined; }
+}
+
+function readText(path: string): string | undefined {
+  try { return fs.readFileSync(path, 'latin1'); } catch { return undefined; }
+}
+
+/** Searches an environment block piece by piece, so that its size does not matter. */
+function contains(path: string, marker: string, buffer: Buffer): boolean {
+  let file: number | undefined;
+  try {
+    file = fs.openSync(path, 'r');
+    const overlap = marker.length - 1;
+    for (let kept = 0, read: number; (read = fs.readSync(file, buffer, kept, buffer.length - kept, null)) > 0;) {
+      const length = kept + read;
+      if (buffer.subarray(0, length).includes(marker, 0, 'latin1')) return true;
+      kept = Math.min(overlap, length);
+      buffer.copyWithin(0, length - kept, length);
+    }
+    return false;
+  } catch {
+    return false;
+  } finally {
+    if (file !== undefined) fs.closeSync(file);
+  }
+}
+
+// ---- everywhere else: ps
+
+/** `ps` of macOS and the BSDs, which shows the environment behind the command when asked to. */
+export function psTable(platform: NodeJS.Platform, run: RunProgram, kill: ProcessSystem['kill']): ProcessTable {
+  const columns = 'pid=,ppid=,pgid=,stat=,lstart=,command=';
+  const args = platform === 'darwin' ? ['-axww', '-E', '-o', columns] : ['-axwwe', '-o', columns];
+  return {
+    list: async (marker) => parsePs(await run.later('ps', args), marker),
+    listSync: (marker) => parsePs(run.now('ps', args), marker),
+    startOf: () => undefined,
+    lives({ pid }) {
+      try { kill(pid, 0); return true; } catch (error) { return (error as NodeJS.ErrnoException).code === 'EPERM'; }
+    },
+  };
+}
+
+/** Lines of `pid ppid pgid state start-time command`; the start time is five words (`Mon Jan 5 10:00:00 2026`). */
+export function parsePs(text: string, marker: string): ProcessRecord[] {
+  const found: ProcessRecord[] = [];
+  for (const line of text.split('\n')) {
+    const [, pid, parent, group, state, started] = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+\s+\S+\s+\S+\s+\S+\s+\S+)/.exec(line) ?? [];
+    if (started === undefined || state!.startsWith('Z')) continue;
+    found.push({ pid: Number(pid), parent: Number(parent), group: Number(group), session: Number(group), started, marked: line.includes(marker) });
+  }
+  return found;
+}
+
+// ---- who is ours
+
+/**
+ * The records that belong to the tree. `rootHeld` says that the leader's pid cannot have another owner yet, so that its group
+ * and session count without further proof; later only the marker and what was `known` (pid to start time) do.
+ */
+export function treeMembers(records: readonly ProcessRecord[], tree: { readonly pid: number; readonly marker: string }, known: ReadonlyMap<number, string>, rootHeld: boolean, own = process.pid): ProcessRecord[] {
+  const byParent = grouped(records, (record) => record.parent);
+  const bySession = grouped(records, (record) => record.session);
+  const ownSession = records.find((record) => record.pid === own)?.session;
+  const members = new Set<ProcessRecord>();
+  const queue = records.filter((record) => record.marked || known.get(record.pid) === record.started
+    || (rootHeld && (record.pid === tree.pid || record.group === tree.pid || record.session === tree.pid)));
+  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+    if (members.has(next) || next.pid <= 1 || next.pid === own) continue;
+    members.add(next);
+    for (const child of byParent.get(next.pid) ?? []) queue.push(child);
+    if (next.session === ownSession) continue;
+    for (const other of bySession.get(next.session) ?? []) queue.push(other);
+    bySession.delete(next.session);
+  }
+  return [...members];
+}
+
+function grouped(records: readonly ProcessRecord[], key: (record: ProcessRecord) => number): Map<number, ProcessRecord[]> {
+  const groups = new Map<number, ProcessRecord[]>();
+  for (const record of records) {
+    const group = groups.get(key(record));
+    if (group === undefined) groups.set(key(record), [record]); else group.push(record);
+  }
+  return groups;
+}

@@ -1,0 +1,99 @@
+/**
+ * The servers of one host and all that they started. One object per host owns the live trees, so that every way out of the
+ * host can end them: `end` of each tree, `close` of the object, `killAllSync` when nothing can be awaited any more, and the
+ * watchdog when the host gets no chance at all.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Readable, Writable } from 'node:stream';
+import type { CloseReport } from '../jsonrpc/transport.ts';
+import { endTree, endTreesSync, type Tree } from './kill-ladder.ts';
+import { launch, startWatchdog, type ProcessRequest } from './process.ts';
+import { nativeProcessSystem, type ProcessSystem } from './process-table.ts';
+import { createWatchdog } from './watchdog.ts';
+
+export interface Exit { readonly code: number | null; readonly signal: string | null }
+
+export interface ServerProcess {
+  readonly pid: number;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  readonly exited: Promise<Exit>;
+  /** Exited, and all its output was read. Waits for whoever else holds the pipes. */
+  readonly drained: Promise<void>;
+  exit(): Exit | undefined;
+  /** Ends the whole tree. Idempotent, never rejects; starts by itself when the process exits. */
+  end(patienceMs: number): Promise<CloseReport>;
+}
+
+export interface ProcessTrees {
+  /** Rejects with `SPAWN_FAILED`, which tells a missing command, a missing directory and a missing permission apart. */
+  start(request: ProcessRequest): Promise<ServerProcess>;
+  /** Trees of which something may still live. */
+  readonly size: number;
+  /** For the `exit` event and for a second signal: blocks up to about 650 ms until nothing lives. */
+  killAllSync(): void;
+  /** Ends what still lives, then the watchdog. Idempotent. */
+  close(): Promise<void>;
+  readonly watchdogPid: number | undefined;
+}
+
+export interface ProcessTreesOptions {
+  /** The host's: the watchdog finds its programs on this PATH. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  readonly system?: ProcessSystem;
+  /** Default: on, where there is a `/bin/sh`. */
+  readonly watchdog?: boolean;
+}
+
+type LiveTree = Tree & { end(patienceMs: number): Promise<CloseReport> };
+
+export function createProcessTrees(options: ProcessTreesOptions = {}): ProcessTrees {
+  const system = options.system ?? nativeProcessSystem();
+  const windows = system.platform === 'win32';
+  const hostId = randomBytes(12).toString('hex');
+  const live = new Set<LiveTree>();
+  const watchdog = options.watchdog === false || windows ? undefined : createWatchdog(hostId, startWatchdog(options.environment?.['PATH']));
+  let started = 0;
+
+  async function start(request: ProcessRequest): Promise<ServerProcess> {
+    const marker = `${hostId}.${++started}.`;
+    const child = await launch(request, marker, system.platform);
+    const pid = child.pid!;
+    let exit: Exit | undefined, ending: Promise<CloseReport> | undefined;
+    const exited = new Promise<Exit>((resolve) => {
+      child.once('exit', (code, signal) => {
+        exit = { code, signal };
+        resolve(exit);
+        void end(0);
+      });
+    });
+    const tree: LiveTree = { pid, marker, exited, hasExited: () => exit !== undefined, end, endInput: (now) => { if (now) child.stdin.destroy(); else child.stdin.end(); } };
+    function end(patienceMs: number): Promise<CloseReport> {
+      ending ??= endTree(tree, system, patienceMs).finally(() => {
+        live.delete(tree);
+        watchdog?.remove(pid);
+      });
+      return ending;
+    }
+    live.add(tree);
+    const startTime = system.table.startOf(pid);
+    // Not before the server had its turn: the shell must not delay its start.
+    if (watchdog !== undefined) setImmediate(() => { if (live.has(tree)) watchdog.add(pid, startTime); });
+    return {
+      pid, stdin: child.stdin, stdout: child.stdout, stderr: child.stderr, exited, end, exit: () => exit,
+      drained: new Promise((resolve) => { child.once('close', () => resolve()); }),
+    };
+  }
+
+  return {
+    start,
+    get size() { return live.size; },
+    killAllSync: () => endTreesSync([...live], system),
+    async close() {
+      await Promise.all([...live].map((tree) => tree.end(0)));
+      watchdog?.stop();
+    },
+    get watchdogPid() { return watchdog?.pid; },
+  };
+}

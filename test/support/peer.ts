@@ -1,0 +1,53 @@
+/** A connection to a fixture, with the few calls that tests need. */
+import type { AnyFailure } from '../../src/base/failure.ts';
+import type { JsonObject } from '../../src/base/json.ts';
+import { openConnection, type Connection, type Inbound, type RequestOptions } from '../../src/jsonrpc/connection.ts';
+import type { Notice, Transport } from '../../src/jsonrpc/transport.ts';
+
+type Options = Partial<Omit<RequestOptions<JsonObject>, 'accept' | 'params'>>;
+
+export interface Peer {
+  readonly connection: Connection;
+  readonly notices: Notice[];
+  readonly told: { readonly method: string; readonly params: JsonObject }[];
+  request(method: string, params?: JsonObject, options?: Options): Promise<JsonObject>;
+  /** Text of the first block of a tool's result. */
+  call(tool: string, args?: JsonObject, options?: Options): Promise<string>;
+  initialize(): Promise<JsonObject>;
+}
+
+export async function connectPeer(transport: Transport, inbound: Partial<Inbound> = {}): Promise<Peer> {
+  const notices: Notice[] = [], told: Peer['told'] = [];
+  const connection = await openConnection(transport, {
+    inbound: {
+      request: inbound.request ?? ((method) => (method === 'ping' ? { result: {} } : { error: { code: -32601, message: 'Method not found' } })),
+      notification: (method, params) => { told.push({ method, params }); },
+    },
+    onNotice: (notice) => { notices.push(notice); },
+    signal: new AbortController().signal,
+  });
+  const request: Peer['request'] = (method, params, options) => connection.request<JsonObject>(method, {
+    params, action: method, stage: 'call', timeoutMs: 10_000, cancel: 'notify', mutating: false, accept: (result) => result as JsonObject, ...options,
+  });
+  return {
+    connection, notices, told, request,
+    async call(tool, args = {}, options) {
+      const result = await request('tools/call', { name: tool, arguments: args }, options);
+      return (result['content'] as { text: string }[])[0]!.text;
+    },
+    async initialize() {
+      const result = await request('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '0' } }, { cancel: 'none', stage: 'handshake' });
+      connection.notify('notifications/initialized');
+      return result;
+    },
+  };
+}
+
+export async function failureOf(promise: Promise<unknown>): Promise<AnyFailure> {
+  try {
+    await promise;
+  } catch (error) {
+    return error as AnyFailure;
+  }
+  throw new Error('it did not fail');
+}
