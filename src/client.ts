@@ -25,7 +25,14 @@ export interface StdioTarget {
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
-export type Target = StdioTarget;
+/** Streamable HTTP (`http`), or the transport of 2024-11-05 (`sse`). */
+export interface HttpTarget {
+  readonly type: 'http' | 'sse';
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+export type Target = StdioTarget | HttpTarget;
 
 export interface ClientOptions {
   /** `auto` (default), `legacy`, or a revision that is used or refused. */
@@ -40,29 +47,51 @@ export interface ClientOptions {
   readonly name?: string;
 }
 
+interface Carrier { readonly transport: () => Transport; readonly dispose: () => void | Promise<void> }
+
 /** Connects to one server. Rejects with a `Failure`; then nothing is left running. `close()` of the client ends what was started. */
 export async function connect(target: Target, options: ClientOptions = {}): Promise<Client> {
-  if (target.type !== 'stdio') throw new TypeError(`Unknown kind of target: ${JSON.stringify((target as { type?: unknown }).type)}`);
-  const trees = createProcessTrees({ environment: hostEnvironment() });
-  const environment = childEnvironment({ environment: hostEnvironment(), entryEnvironment: target.env ?? {}, platform: process.platform, execPath: process.execPath, isFile });
-  const transport = (): Transport => createStdioTransport({
-    name: options.name ?? target.command, command: target.command, args: target.args ?? [], cwd: target.cwd ?? process.cwd(), environment, redact: redactPatterns, trees,
-  });
+  const { transport, dispose } = await carrierOf(target, options);
   try {
     const client = await connectClient({
-      transport, clientInfo: { name: 'zuno-lite', version },
-      ...(options.protocol === undefined ? {} : { protocol: options.protocol }),
+      transport, clientInfo: { name: 'zuno-lite', version }, protocol: options.protocol ?? 'auto',
       ...(options.requestMs === undefined ? {} : { requestMs: options.requestMs }),
       ...(options.connectMs === undefined ? {} : { connectMs: options.connectMs }),
       ...(options.answers === undefined ? {} : { answers: options.answers }),
       signal: options.signal, onNotice: options.onNotice,
     });
-    void client.closed.then(() => trees.close());
+    void client.closed.then(dispose);
     return client;
   } catch (error) {
-    await trees.close();
+    await dispose();
     throw error;
   }
+}
+
+/** The HTTP stack is loaded only by who needs it. */
+async function carrierOf(target: Target, options: ClientOptions): Promise<Carrier> {
+  switch (target.type) {
+    case 'stdio': return stdioCarrier(target, options);
+    case 'http': case 'sse': return httpCarrier(target, options);
+    default: throw new TypeError(`Unknown kind of target: ${JSON.stringify((target as { type?: unknown }).type)}`);
+  }
+}
+
+function stdioCarrier(target: StdioTarget, options: ClientOptions): Carrier {
+  const trees = createProcessTrees({ environment: hostEnvironment() });
+  const environment = childEnvironment({ environment: hostEnvironment(), entryEnvironment: target.env ?? {}, platform: process.platform, execPath: process.execPath, isFile });
+  return {
+    transport: () => createStdioTransport({ name: options.name ?? target.command, command: target.command, args: target.args ?? [], cwd: target.cwd ?? process.cwd(), environment, redact: redactPatterns, trees }),
+    dispose: () => trees.close(),
+  };
+}
+
+async function httpCarrier(target: HttpTarget, options: ClientOptions): Promise<Carrier> {
+  const { createHttp } = await import('./http/fetch.ts');
+  const http = createHttp();
+  const common = { name: options.name ?? new URL(target.url).host, url: target.url, headers: target.headers ?? {}, send: http.request };
+  const make = target.type === 'http' ? (await import('./transports/streamable-http.ts')).createStreamableHttpTransport : (await import('./transports/sse.ts')).createSseTransport;
+  return { transport: () => make(common), dispose: () => http.close() };
 }
 
 export { Failure, version };

@@ -65,6 +65,8 @@ export const limits = {
   streamRetryFactor: 1.5,
   /** Attempts in a row that bring nothing before the optional stream is given up. */
   streamRetries: 5,
+  /** Answered streams that a server has not ended yet; the oldest beyond that is cut. */
+  lingeringStreams: 16,
   /** Patience with a server that is told that its HTTP session ends. */
   sessionEndMs: 1_000,
   oauthInteractiveMs: 300_000,

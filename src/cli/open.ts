@@ -11,7 +11,9 @@ import type { Context } from './command.ts';
 import { yellow } from './span.ts';
 
 export function pathsOf({ terminal }: Context): Paths {
-  return resolvePaths({ platform: process.platform, home: os.homedir(), environment: terminal.environment });
+  const { environment } = terminal;
+  const { platform } = process;
+  return resolvePaths({ platform, home: environment[platform === 'win32' ? 'USERPROFILE' : 'HOME'] || os.homedir(), environment });
 }
 
 /** The merged configuration. What cost an entry is told on stderr, once for each. */

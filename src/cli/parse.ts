@@ -75,8 +75,9 @@ export function findCommand(argv: readonly string[], rows: readonly CommandRow[]
     if (strange !== undefined && strange !== '--') throw unknownOption(strange, globalOptions, 'zuno-lite --help');
     return { kind: 'group', words: group, help };
   }
-  const known = rows.flatMap((row) => spellings(row)).filter((spelling) => startsWith(spelling, group) || group.length === 0);
-  const near = nearest([...group, unknown].join(' '), known.map((spelling) => spelling.join(' ')));
+  // Within a group only its own words are compared, or the shared first word would make everything look alike.
+  const known = rows.flatMap((row) => spellings(row)).filter((spelling) => startsWith(spelling, group)).map((spelling) => spelling.slice(group.length).join(' '));
+  const near = nearest(unknown, known, 2).map((words) => [...group, words].join(' '));
   throw usageFailure(`Cannot run "${[...group, unknown].join(' ')}": there is no such command`, unknown, `zuno-lite ${[...group, '--help'].join(' ')}`, near);
 }
 

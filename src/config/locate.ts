@@ -54,7 +54,8 @@ function variable(environment: Environment, name: string): string | undefined {
   return value === undefined || value.trim() === '' ? undefined : value;
 }
 
-function switchedOn(value: string | undefined): boolean {
+function switchedOn(environment: Environment, name: string): boolean {
+  const value = variable(environment, name);
   return value !== undefined && !['0', 'false', 'no', 'off'].includes(value.trim().toLowerCase());
 }
 
@@ -72,7 +73,7 @@ export function locateLayers({ cwd, environment, paths, configFile }: LocateOpti
   };
 
   both('global', paths.config, true);
-  const walk = switchedOn(environment['ZUNO_DISABLE_PROJECT_CONFIG']) ? [] : projectWalk(cwd);
+  const walk = switchedOn(environment, 'ZUNO_DISABLE_PROJECT_CONFIG') ? [] : projectWalk(cwd);
   for (const directory of walk) both('project', directory, false);
   // `~/.zuno` is the person's own, wherever the walk starts; met on the walk it is not a project's.
   const home = realPath(paths.home) ?? paths.home;

@@ -48,10 +48,10 @@ export function createEventDecoder({ onEvent, onRetry, onComment, maxBytes = lim
   let skipLf = false;
   let data: string | undefined;
   let type = '', id = '', lastEventId = '';
-  /** Bytes kept for the event being built. */
+  /** Bytes that the event being built had in earlier feeds. */
   let eventBytes = 0;
-  /** The text at hand has characters of more than one byte. */
-  let wide = false;
+  /** Where in the text at hand the event being built begins. */
+  let eventStart = 0;
   let failure: Failure<'LIMIT_EXCEEDED'> | undefined;
 
   const overflow = (): never => {
@@ -62,57 +62,39 @@ export function createEventDecoder({ onEvent, onRetry, onComment, maxBytes = lim
     });
     throw failure;
   };
-  const weigh = (value: string): void => {
-    eventBytes += wide ? Buffer.byteLength(value) : value.length;
-    if (eventBytes > maxBytes) overflow();
-  };
 
-  const dispatch = (): void => {
+  /** `at`: where the next event begins in the text at hand. */
+  const dispatch = (at: number): void => {
+    const text = data, name = type;
+    if (text !== undefined && eventBytes + (at - eventStart) > maxBytes) overflow();
     lastEventId = id;
-    const event = data === undefined ? undefined : { data, type: type === '' ? 'message' : type, id };
+    eventStart = at;
+    eventBytes = 0;
     data = undefined;
     type = '';
-    eventBytes = 0;
-    if (event !== undefined) onEvent(event);
-  };
-
-  /** Where the value of the field begins whose name ends at `at`; -1 when the name goes on. */
-  const valueAt = (text: string, at: number, end: number): number => {
-    if (at === end) return end;
-    if (text.charCodeAt(at) !== COLON) return -1;
-    return at + 1 < end && text.charCodeAt(at + 1) === SPACE ? at + 2 : at + 1;
+    if (text !== undefined) onEvent({ data: text, type: name === '' ? 'message' : name, id });
   };
 
   /** One line without its end. Names are compared letter by letter, cheapest first; the line end matches no letter. */
   const line = (text: string, start: number, end: number): void => {
     const first = text.charCodeAt(start);
-    if (start === end) dispatch();
-    else if (first === 100 /* d */ && text.charCodeAt(start + 1) === 97 && text.charCodeAt(start + 2) === 116 && text.charCodeAt(start + 3) === 97) {
+    if (first === 100 /* d */ && text.charCodeAt(start + 1) === 97 && text.charCodeAt(start + 2) === 116 && text.charCodeAt(start + 3) === 97) {
       const from = valueAt(text, start + 4, end);
       if (from < 0) return;
       const value = text.slice(from, end);
       data = data === undefined ? value : `${data}\n${value}`;
-      weigh(value);
     } else if (first === 105 /* i */ && text.charCodeAt(start + 1) === 100) {
       const from = valueAt(text, start + 2, end);
-      if (from >= 0) setId(text, text.slice(from, end));
+      if (from >= 0) id = idOf(text, from, end) ?? id;
     } else if (first === 101 /* e */ && text.startsWith('vent', start + 1)) {
       const from = valueAt(text, start + 5, end);
-      if (from < 0) return;
-      type = text.slice(from, end);
-      weigh(type);
+      if (from >= 0) type = text.slice(from, end);
     } else if (first === COLON) onComment?.(text.slice(start + 1, end));
     else if (first === 114 /* r */ && text.startsWith('etry', start + 1)) {
       const from = valueAt(text, start + 5, end);
       const value = from < 0 ? '' : text.slice(from, end);
       if (/^[0-9]+$/.test(value)) onRetry?.(Math.min(Number(value), 2 ** 31 - 1));
     }
-  };
-  const setId = (text: string, value: string): void => {
-    if (value.includes('\0')) return;
-    // A slice keeps the whole text alive as long as the id lives.
-    id = text.length > 0x20000 ? Buffer.from(value).toString() : value;
-    weigh(id);
   };
 
   /** Whole lines only. */
@@ -123,13 +105,18 @@ export function createEventDecoder({ onEvent, onRetry, onComment, maxBytes = lim
       if (text.charCodeAt(0) === 0xfeff) start = 1;
     }
     if (!hasCr) {
-      for (let end: number; start < text.length; start = end + 1) line(text, start, end = text.indexOf('\n', start));
+      for (let end: number; start < text.length; start = end + 1) {
+        end = text.indexOf('\n', start);
+        if (end === start) dispatch(end + 1);
+        else line(text, start, end);
+      }
       return;
     }
     const seek = (what: string, from: number): number => { const at = text.indexOf(what, from); return at < 0 ? text.length : at; };
     for (let cr = seek('\r', start), lf = seek('\n', start); start < text.length;) {
       const end = Math.min(cr, lf);
-      line(text, start, end);
+      if (end === start) dispatch(end + 1);
+      else line(text, start, end);
       start = end + 1;
       if (end === cr) {
         if (text.charCodeAt(start) === LF) start += 1;
@@ -167,8 +154,12 @@ export function createEventDecoder({ onEvent, onRetry, onComment, maxBytes = lim
       if (heldBytes > 0) held.push(chunk.subarray(end));
       skipLf = heldBytes === 0 && chunk[end - 1] === CR;
       const text = decodeUtf8(whole, size);
-      wide = text.length !== size;
+      eventStart = 0;
       parse(text, hasCr);
+      if (data === undefined) return;
+      // Characters are bytes where the text has as many of one as of the other.
+      eventBytes += text.length === size ? size - eventStart : Buffer.byteLength(text.slice(eventStart));
+      if (eventBytes + heldBytes > maxBytes) overflow();
     },
     end() {
       const dropped = heldBytes > 0 || data !== undefined || type !== '';
@@ -180,6 +171,20 @@ export function createEventDecoder({ onEvent, onRetry, onComment, maxBytes = lim
     },
     get lastEventId() { return lastEventId; },
   };
+}
+
+/** Where the value of the field begins whose name ends at `at`; -1 when the name goes on. */
+function valueAt(text: string, at: number, end: number): number {
+  if (at === end) return end;
+  if (text.charCodeAt(at) !== COLON) return -1;
+  return at + 1 < end && text.charCodeAt(at + 1) === SPACE ? at + 2 : at + 1;
+}
+
+/** An id with NUL is none. A slice would keep the whole text alive as long as the id lives: out of a long text it is copied. */
+function idOf(text: string, from: number, end: number): string | undefined {
+  const value = text.slice(from, end);
+  if (value.includes('\0')) return undefined;
+  return text.length > 0x20000 ? Buffer.from(value).toString() : value;
 }
 
 /** One event as text. Line breaks inside `data` become several lines; in the other fields they are a caller's mistake. */

@@ -58,7 +58,8 @@ export interface Connection {
    * `ended` is told once how it ended otherwise; neither it nor any event comes before this function returned.
    */
   stream(method: string, options: Pick<RequestOptions<unknown>, 'params' | 'stamp' | 'cancel'>, ended: (outcome: { readonly result: unknown } | { readonly failure: AnyFailure }) => void): { readonly id: Id; stop(): void };
-  notify(method: string, params?: JsonObject): void;
+  /** A promise only where delivery takes time (HTTP); it resolves when the notification was taken or surely cannot be, and never rejects. */
+  notify(method: string, params?: JsonObject): void | Promise<void>;
   readonly transport: Transport;
   readonly pendingCount: number;
   /** Resolves once with the reason when nothing can arrive any more. */
@@ -232,14 +233,14 @@ export async function openConnection(transport: Transport, options: { readonly i
   }
 
   // ---- outbound
-  function notify(method: string, params?: JsonObject): void {
-    post({ kind: 'notification', method, params, text: `{"jsonrpc":"2.0","method":${JSON.stringify(method)}${params === undefined ? '' : `,"params":${JSON.stringify(params)}`}}` });
+  function notify(method: string, params?: JsonObject): void | Promise<void> {
+    return post({ kind: 'notification', method, params, text: `{"jsonrpc":"2.0","method":${JSON.stringify(method)}${params === undefined ? '' : `,"params":${JSON.stringify(params)}`}}` });
   }
-  function post(message: Outgoing): void {
-    if (ended !== undefined) return;
+  function post(message: Outgoing): void | Promise<void> {
+    if (ended !== undefined) return undefined;
     try {
       const sent = transport.send(message);
-      if (sent !== undefined) sent.catch((error: unknown) => notice({ kind: 'stream', message: `a ${message.kind} could not be delivered: ${toFailure(error).message}` }));
+      return sent?.catch((error: unknown) => notice({ kind: 'stream', message: `a ${message.kind} could not be delivered: ${toFailure(error).message}` }));
     } catch (error) {
       notice({ kind: 'stream', message: `a ${message.kind} could not be delivered: ${toFailure(error).message}` });
     }

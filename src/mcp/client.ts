@@ -44,7 +44,7 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
   }
 
   function send<T>(what: Ask<T>, params: JsonObject | undefined, settings: CallSettings | undefined, timeoutMs: number, ceilingMs: number, round: number): Promise<T> {
-    const startedAt = round === 1 ? 0 : now();
+    const startedAt = now();
     return connection.request<T>(what.method, {
       params, stamp: lifecycle.stamp(), action: what.action, stage: what.stage, timeoutMs, ceilingMs,
       progress: what.progress, onProgress: settings?.onProgress, signal: settings?.signal,
@@ -52,17 +52,19 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
       accept: (raw) => {
         const step = lifecycle.unwrap(what.method, raw);
         if (step.kind === 'complete') return what.read(step.result);
-        return nextRound(what, step.input, settings, timeoutMs, ceilingMs - (startedAt === 0 ? 0 : now() - startedAt), round);
+        return nextRound(what, step.input, settings, timeoutMs, Math.max(1, ceilingMs - (now() - startedAt)), round);
       },
     });
   }
 
-  /** Answers everything the server asked for, then sends the same request again as a new one (MCP 2026-07-28, MRTR). */
+  /**
+   * Answers everything the server asked for, then sends the same request again as a new one (MCP 2026-07-28, MRTR). The time a
+   * person takes is not the server's and does not count against the ceiling.
+   */
   async function nextRound<T>(what: Ask<T>, input: InputRequired, settings: CallSettings | undefined, timeoutMs: number, ceilingMs: number, round: number): Promise<T> {
-    if (round >= limits.inputRounds) {
-      throw new Failure('LIMIT_EXCEEDED', `Cannot ${what.action}: the server asked for input ${round} times`, { stage: what.stage, details: { limit: 'inputRounds', maximum: limits.inputRounds } });
+    if (round > limits.inputRounds) {
+      throw new Failure('LIMIT_EXCEEDED', `Cannot ${what.action}: the server asked for input more than ${limits.inputRounds} times`, { stage: what.stage, details: { limit: 'inputRounds', maximum: limits.inputRounds, seen: round } });
     }
-    const startedAt = now();
     const keys = Object.keys(input.requests);
     const responses = keys.length === 0 ? undefined : await fulfil(what, input, settings?.signal);
     const params: JsonObject = {
@@ -70,23 +72,25 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
       ...(responses === undefined ? {} : { inputResponses: responses }),
       ...(input.state === undefined ? {} : { requestState: input.state }),
     };
-    return send(what, params, settings, timeoutMs, Math.max(1, ceilingMs - (now() - startedAt)), round + 1);
+    return send(what, params, settings, timeoutMs, ceilingMs, round + 1);
   }
 
   async function fulfil<T>(what: Ask<T>, input: InputRequired, signal: AbortSignal | undefined): Promise<JsonObject> {
     const quiet = new AbortController();
-    const responses: Record<string, unknown> = {};
+    const responses: [key: string, result: JsonObject][] = [];
     for (const [key, request] of Object.entries(input.requests)) {
       const params = request['params'];
-      const answer = await answerQuestion(answers, String(request['method']), isObject(params) ? params : {}, signal ?? quiet.signal);
+      const question = answerQuestion(answers, String(request['method']), isObject(params) ? params : {}, signal ?? quiet.signal);
+      const answer = signal === undefined ? await question : await untilAborted(question, signal, what);
       if ('error' in answer) {
         throw new Failure('CAPABILITY_MISSING', `Cannot ${what.action}: the server asks for ${String(request['method'])}, and ${answer.error.message}`, {
           stage: what.stage, details: { capability: String(request['method']) }, hint: 'Run it where a person can answer, or give the answer beforehand',
         });
       }
-      responses[key] = answer.result;
+      responses.push([key, answer.result]);
     }
-    return responses;
+    // Not assigned one by one: a server may call a key `__proto__`.
+    return Object.fromEntries(responses);
   }
 
   async function list<T>(method: string, capability: 'tools' | 'resources' | 'prompts', read: (result: JsonObject) => Page<T>, settings: CallSettings | undefined): Promise<Listing<T>> {
@@ -188,6 +192,17 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
   };
 }
 
+/** Whoever gives up a call does not wait for the person who was asked. */
+function untilAborted<T>(question: Promise<T>, signal: AbortSignal, what: Pick<Ask<unknown>, 'action' | 'stage' | 'method'>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(new Failure('CANCELED', `Cannot ${what.action}: it was canceled while the server waited for input`, {
+      stage: what.stage, details: { method: what.method }, recovery: isReplaySafe(what.method) ? 'retryable' : 'unknown',
+    }));
+    if (signal.aborted) { onAbort(); return; }
+    signal.addEventListener('abort', onAbort, { once: true });
+    void question.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
 
 /** Over HTTP a tool whose annotations are not legal must not be used; the others stay (MCP 2026-07-28, `x-mcp-header`). */
 function withoutIllegalHeaders(listing: Listing<Tool>, known: Map<string, readonly HeaderParameter[]>): Listing<Tool> {

@@ -6,9 +6,9 @@ import { limits } from '../base/limits.ts';
 import { createClient } from './client.ts';
 import { initialize } from './legacy.ts';
 import { createModern, makeStamp } from './modern.ts';
-import { judge, modernAfterAll, type Observation } from './negotiate.ts';
+import { judge, modernAfterAll, noCommonRevision, type Observation } from './negotiate.ts';
 import { openPeer, type Peer, type Settled } from './peer.ts';
-import { eraOf, newestModern } from './revisions.ts';
+import { eraOf, legacyRevisions, newestModern } from './revisions.ts';
 import type { Client, ConnectOptions } from './types.ts';
 
 /** Starts or reaches the server and agrees on a revision. Rejects with a `Failure`; then nothing is left running. */
@@ -70,15 +70,26 @@ function connectTimeout(budgetMs: number, cause: unknown): AnyFailure {
 // ---- negotiation
 
 async function negotiate(first: Peer, fresh: () => Promise<Peer>, options: ConnectOptions, remaining: () => number): Promise<Settled> {
-  const wanted = options.protocol ?? 'auto';
-  const pinnedLegacy = wanted !== 'auto' && wanted !== 'legacy' && eraOf(wanted) === 'legacy';
-  if (wanted === 'legacy' || pinnedLegacy) return handshake(first, options, remaining, pinnedLegacy ? wanted : undefined);
+  // HTTP+SSE belongs to the legacy era: nothing to probe, and a modern pin cannot be met.
+  const onlyLegacy = first.connection.transport.kind === 'sse';
+  const wanted = onlyLegacy && (options.protocol ?? 'auto') === 'auto' ? 'legacy' : options.protocol ?? 'auto';
+  if (onlyLegacy && wanted !== 'legacy' && eraOf(wanted) === 'modern') throw noCommonRevision([wanted], legacyRevisions);
+  if (wanted === 'legacy' || pinnedLegacy(options) !== undefined) return handshake(first, options, remaining);
   if (wanted === 'auto' && options.memory?.recall() === 'legacy') return handshakeOrModern(first, options, remaining);
   return probe(first, fresh, options, remaining, wanted);
 }
 
+/** A legacy revision that is pinned is offered and nothing else accepted. */
+function pinnedLegacy({ protocol }: ConnectOptions): string | undefined {
+  return protocol === undefined || protocol === 'auto' || protocol === 'legacy' || eraOf(protocol) === 'modern' ? undefined : protocol;
+}
+
 async function handshake(peer: Peer, options: ConnectOptions, remaining: () => number, revision?: string): Promise<Settled> {
-  const lifecycle = await timed(options, 'handshake', () => initialize(peer.connection, { clientInfo: options.clientInfo, answers: options.answers ?? {}, revision, timeoutMs: remaining(), signal: options.signal }));
+  const pinned = pinnedLegacy(options);
+  const lifecycle = await timed(options, 'handshake', () => initialize(peer.connection, {
+    clientInfo: options.clientInfo, answers: options.answers ?? {}, revision: pinned ?? revision, accepted: pinned === undefined ? undefined : [pinned],
+    timeoutMs: remaining(), signal: options.signal,
+  }));
   peer.bind(lifecycle);
   return { ...peer, lifecycle };
 }
@@ -98,8 +109,8 @@ async function handshakeOrModern(peer: Peer, options: ConnectOptions, remaining:
 }
 
 async function probe(first: Peer, fresh: () => Promise<Peer>, options: ConnectOptions, remaining: () => number, wanted: string): Promise<Settled> {
-  // Pinned: the probe is the only handshake and may take all there is. Auto: a silent old server must not eat the budget.
-  const budget = (): number => (wanted === 'auto' ? Math.max(1, Math.min(limits.probeMs, Math.floor((options.connectMs ?? limits.connectMs) / 2), remaining())) : remaining());
+  // A silent old server must not eat the budget. Pinned, or over a network, silence leads nowhere: the probe may take all there is.
+  const budget = (): number => (wanted === 'auto' && carrierOf(first) === 'process' ? Math.max(1, Math.min(limits.probeMs, Math.floor((options.connectMs ?? limits.connectMs) / 2), remaining())) : remaining());
   let revision = wanted === 'auto' ? newestModern : wanted;
   for (let corrected = false; ; corrected = true) {
     const asked = revision;

@@ -1,6 +1,8 @@
 /** The era of `initialize` (2024-11-05 to 2025-11-25): negotiated once, servers may send requests and unasked notifications. */
 import { isObject, type JsonObject } from '../base/json.ts';
+import { settlesWithin } from '../base/deadline.ts';
 import { isFailure } from '../base/failure.ts';
+import { limits } from '../base/limits.ts';
 import type { Connection } from '../jsonrpc/connection.ts';
 import { answerQuestion, declaredCapabilities } from './answers.ts';
 import type { Lifecycle } from './lifecycle.ts';
@@ -29,7 +31,9 @@ export async function initialize(connection: Connection, options: InitializeOpti
     accept: (result) => readInitialize(expectObject('initialize', result), options.answers, options.accepted ?? legacyRevisions),
   });
   connection.transport.negotiated?.({ era: 'legacy', revision: lifecycle.revision });
-  connection.notify('notifications/initialized');
+  // Over HTTP nothing keeps the next request from overtaking it; a server that does not answer it must not hold us either.
+  const told = connection.notify('notifications/initialized');
+  if (told !== undefined) await settlesWithin(told, limits.sessionEndMs);
   return lifecycle;
 }
 

@@ -31,7 +31,7 @@ const mayAsk: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resou
 interface Subscription {
   readonly wanted: ReadonlySet<string>;
   readonly uris: boolean;
-  acknowledged: () => void;
+  acknowledged: (honoured: unknown) => void;
   ready: boolean;
   over: (reason: AnyFailure | undefined) => void;
 }
@@ -71,7 +71,7 @@ export function createModern(options: { readonly revision: string; readonly disc
       if (method === 'notifications/message' || method === 'notifications/progress') return true;
       const subscription = subscriptions.get(subscriptionId(method, params));
       if (subscription === undefined) return false;
-      if (method === 'notifications/subscriptions/acknowledged') { subscription.ready = true; subscription.acknowledged(); return false; }
+      if (method === 'notifications/subscriptions/acknowledged') { subscription.ready = true; subscription.acknowledged(params['notifications']); return false; }
       if (method === 'notifications/cancelled') { subscription.over(undefined); return false; }
       return subscription.ready && (subscription.wanted.has(method) || (method === 'notifications/resources/updated' && subscription.uris));
     },
@@ -130,7 +130,9 @@ export function createModern(options: { readonly revision: string; readonly disc
   function subscribe(connection: Connection, filter: WatchFilter, timeoutMs: number, signal: AbortSignal | undefined, dropped: () => void): Promise<() => void> {
     const lists = filter.lists ?? [];
     const uris = filter.uris ?? [];
+    const wanted: JsonObject = { ...Object.fromEntries(lists.map((list) => [`${list}ListChanged`, true])), ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}) };
     return new Promise((resolve, reject) => {
+      if (signal?.aborted) { reject(unwatched()); return; }
       let phase: 'waiting' | 'open' | 'over' = 'waiting';
       const settle = (): void => { clearTimeout(timer); signal?.removeEventListener('abort', onAbort); };
       const finish = (failure: AnyFailure | undefined): void => {
@@ -141,25 +143,31 @@ export function createModern(options: { readonly revision: string; readonly disc
         if (before === 'waiting') reject(failure ?? ended()); else if (before === 'open') dropped();
       };
       const opened = connection.stream('subscriptions/listen', {
-        params: { notifications: { ...Object.fromEntries(lists.map((list) => [`${list}ListChanged`, true])), ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}) } },
-        stamp, cancel: options.perRequest ? 'close' : 'notify',
+        params: { notifications: wanted }, stamp, cancel: options.perRequest ? 'close' : 'notify',
       }, (outcome) => finish('failure' in outcome ? outcome.failure : undefined));
       const giveUp = (failure: AnyFailure): void => { opened.stop(); finish(failure); };
       const timer = setTimeout(() => giveUp(new Failure('TIMEOUT', `Cannot watch for changes: the server did not acknowledge within ${timeoutMs} ms`, { stage: 'list', details: { afterMs: timeoutMs, method: 'subscriptions/listen' }, recovery: 'retryable' }) as AnyFailure), timeoutMs);
-      const onAbort = (): void => giveUp(new Failure('CANCELED', 'Cannot watch for changes: it was canceled', { stage: 'list', details: {}, recovery: 'retryable' }) as AnyFailure);
+      const onAbort = (): void => giveUp(unwatched());
       signal?.addEventListener('abort', onAbort, { once: true });
       subscriptions.set(opened.id, {
         wanted: new Set(lists.map((list: ListKind) => `notifications/${list}/list_changed`)), uris: uris.length > 0, ready: false,
-        acknowledged: () => {
+        acknowledged: (honoured) => {
           if (phase !== 'waiting') return;
           phase = 'open';
           settle();
+          const refused = Object.keys(wanted).filter((key) => isObject(honoured) && (honoured[key] ?? false) === false);
+          if (refused.length > 0) options.onNotice(`the server will not tell about ${refused.join(', ')}, though asked to`);
           resolve(() => { phase = 'over'; opened.stop(); subscriptions.delete(opened.id); });
         },
-        over: finish,
+        // The response that should come too has nobody waiting for it then.
+        over: (reason) => { opened.stop(); finish(reason); },
       });
     });
   }
+}
+
+function unwatched(): AnyFailure {
+  return new Failure('CANCELED', 'Cannot watch for changes: it was canceled', { stage: 'list', details: {}, recovery: 'retryable' }) as AnyFailure;
 }
 
 function ended(): AnyFailure {
@@ -173,15 +181,15 @@ function subscriptionId(method: string, params: JsonObject): Id {
 
 function readInputRequired(method: string, result: JsonObject): InputRequired {
   const { inputRequests, requestState } = result;
-  const requests: Record<string, JsonObject> = {};
+  const requests: [key: string, request: JsonObject][] = [];
   if (inputRequests !== undefined) {
     if (!isObject(inputRequests)) throw refuse(method, '"inputRequests" is not an object');
     for (const [key, request] of Object.entries(inputRequests)) {
       if (!isObject(request) || typeof request['method'] !== 'string') throw refuse(method, `the input request ${JSON.stringify(key)} has no method`);
-      requests[key] = request;
+      requests.push([key, request]);
     }
   }
   if (requestState !== undefined && typeof requestState !== 'string') throw refuse(method, '"requestState" is not a string');
   if (inputRequests === undefined && requestState === undefined) throw refuse(method, 'it asks for input without saying which');
-  return { requests, state: requestState };
+  return { requests: Object.fromEntries(requests), state: requestState };
 }

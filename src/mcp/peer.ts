@@ -1,4 +1,5 @@
 /** The other end of one opened transport: its connection, and who listens to what it tells. */
+import { toFailure } from '../base/failure.ts';
 import type { JsonObject } from '../base/json.ts';
 import { codes } from '../jsonrpc/codes.ts';
 import { openConnection, type Connection, type Inbound } from '../jsonrpc/connection.ts';
@@ -16,9 +17,19 @@ export async function openPeer(transport: Transport, options: ConnectOptions, si
   let lifecycle: Lifecycle | undefined;
   const listeners = new Set<(event: ClientEvent) => void>();
   const notice = options.onNotice ?? ((): void => {});
+  // A listener that throws must cost neither the other listeners nor the messages behind this one.
+  const tell = (event: ClientEvent): void => {
+    for (const listener of [...listeners]) {
+      try {
+        listener(event);
+      } catch (error) {
+        notice({ kind: 'violation', message: `a listener for ${event.kind} threw: ${toFailure(error).message}` });
+      }
+    }
+  };
   const emit = (method: string, params: JsonObject): void => {
     const event = eventOf(method, params);
-    if (event !== undefined) for (const listener of [...listeners]) listener(event);
+    if (event !== undefined) tell(event);
   };
   const inbound: Inbound = {
     request: (method, params, abort) => {
@@ -34,7 +45,7 @@ export async function openPeer(transport: Transport, options: ConnectOptions, si
     },
   };
   const connection = await openConnection(transport, { inbound, onNotice: notice, signal });
-  void connection.closed.then((reason) => { for (const listener of [...listeners]) listener({ kind: 'closed', reason }); });
+  void connection.closed.then((reason) => tell({ kind: 'closed', reason }));
   return { connection, listeners, emit, bind: (made) => { lifecycle = made; } };
 }
 

@@ -9,6 +9,7 @@
  */
 import { createHash } from 'node:crypto';
 import { limits } from '../base/limits.ts';
+import { keyOf } from './roster.ts';
 import type { Roster, ToolKey } from './roster.ts';
 
 export type Naming = 'plain' | 'mcp';
@@ -112,8 +113,19 @@ export interface NamePlan {
   readonly renamed: readonly Renamed[];
 }
 
-const keyOf = (pair: ToolKey): string => JSON.stringify([pair.server, pair.tool]);
 const order = (a: ToolKey, b: ToolKey): number => (a.server < b.server ? -1 : a.server > b.server ? 1 : a.tool < b.tool ? -1 : a.tool > b.tool ? 1 : 0);
+
+/** Why a pair can never have its plain id, whatever else is listed. */
+function lastingObstacle({ server, tool }: ToolKey, plain: string, naming: Naming, native: ReadonlySet<string>, rivals: readonly string[]): string | undefined {
+  if (plain.length > limits.toolIdChars) return `the plain id is longer than ${limits.toolIdChars} characters`;
+  if (native.has(plain)) return 'the plain id is the name of a tool of the host';
+  if (!/[A-Za-z0-9]/.test(tool) || !/[A-Za-z0-9]/.test(server)) return 'no character of the name can be used';
+  if (naming === 'plain' && plain.startsWith('mcp__')) return 'the plain id looks like the mcp__ spelling of another tool';
+  if (rivals.length === 0) return undefined;
+  const verdict = ownerOf(plain, [server, ...rivals]);
+  if (verdict.kind !== 'one') return 'several servers have this prefix';
+  return verdict.server === server ? undefined : `the plain id reads like a tool of "${verdict.server}"`;
+}
 
 /** Names all pairs (and notes them in the roster, if one is given). The same set of pairs gives the same names in any order. */
 export function assignNames(pairs: readonly ToolKey[], options: NamingOptions = {}): NamePlan {
@@ -121,42 +133,33 @@ export function assignNames(pairs: readonly ToolKey[], options: NamingOptions = 
   const native = new Set(options.native ?? nativeTools);
   const servers = new Set([...(options.servers ?? []), ...pairs.map((pair) => pair.server)]);
   const rivals = rivalsOf(servers, naming);
-  const wanted = new Map<string, { pair: ToolKey; plain: string }>();
+  const wanted = new Map<string, { pair: ToolKey; plain: string; lasting: string | undefined }>();
   const claims = new Map<string, number>();
-  for (const pair of pairs) {
-    const key = keyOf(pair);
+  const keys = pairs.map(keyOf);
+  for (const [index, pair] of pairs.entries()) {
+    const key = keys[index]!;
     if (wanted.has(key)) continue;
-    const plain = plainId(pair.server, pair.tool, naming);
-    wanted.set(key, { pair, plain });
-    claims.set(plain, (claims.get(plain) ?? 0) + 1);
+    const plain = plainId(pair.server, pair.tool, naming), lasting = lastingObstacle(pair, plain, naming, native, rivals(pair.server));
+    wanted.set(key, { pair, plain, lasting });
+    if (lasting === undefined) claims.set(plain, (claims.get(plain) ?? 0) + 1);
   }
 
   const owns = (id: string, pair: ToolKey): boolean => { const owner = roster?.owner(id); return owner !== undefined && owner.server === pair.server && owner.tool === pair.tool; };
-  const obstacle = (pair: ToolKey, plain: string): string | undefined => {
+  const obstacle = (pair: ToolKey, plain: string, lasting: string | undefined): string | undefined => {
     if (owns(plain, pair) && !native.has(plain)) return undefined;
-    if (plain.length > limits.toolIdChars) return `the plain id is longer than ${limits.toolIdChars} characters`;
-    if (native.has(plain)) return 'the plain id is the name of a tool of the host';
-    if (!/[A-Za-z0-9]/.test(pair.tool) || !/[A-Za-z0-9]/.test(pair.server)) return 'no character of the name can be used';
-    if (naming === 'plain' && plain.startsWith('mcp__')) return 'the plain id looks like the mcp__ spelling of another tool';
+    if (lasting !== undefined) return lasting;
     const owner = roster?.owner(plain);
     if (owner !== undefined) return `the plain id belongs to "${owner.tool}" of "${owner.server}"`;
     if ((claims.get(plain) ?? 0) > 1) return 'several tools have this plain id';
-    const disputing = rivals(pair.server);
-    if (disputing.length > 0) {
-      const verdict = ownerOf(plain, [pair.server, ...disputing]);
-      if (verdict.kind !== 'one') return 'several servers have this prefix';
-      if (verdict.server !== pair.server) return `the plain id reads like a tool of "${verdict.server}"`;
-    }
-    const earlier = digestId(pair.server, pair.tool, naming);
     // A tool that had to carry a digest once keeps it: a model and rules know it by that name.
-    return roster !== undefined && owns(earlier, pair) ? 'it was given this id before' : undefined;
+    return roster?.knows(pair) === true && owns(digestId(pair.server, pair.tool, naming), pair) ? 'it was given this id before' : undefined;
   };
 
   const given = new Map<string, string>();
   const taken = new Set<string>();
   const blocked: { key: string; pair: ToolKey; reason: string }[] = [];
-  for (const [key, { pair, plain }] of wanted) {
-    const reason = obstacle(pair, plain);
+  for (const [key, { pair, plain, lasting }] of wanted) {
+    const reason = obstacle(pair, plain, lasting);
     if (reason === undefined) { given.set(key, plain); taken.add(plain); } else blocked.push({ key, pair, reason });
   }
   const renamed: Renamed[] = [];
@@ -172,7 +175,7 @@ export function assignNames(pairs: readonly ToolKey[], options: NamingOptions = 
     renamed.push({ id, ...pair, reason });
   }
   if (roster !== undefined) for (const [key, { pair }] of wanted) roster.give(given.get(key)!, pair);
-  return { ids: pairs.map((pair) => given.get(keyOf(pair))!), renamed };
+  return { ids: keys.map((key) => given.get(key)!), renamed };
 }
 
 /**

@@ -18,7 +18,7 @@ import { canonicalJson } from '../base/json.ts';
 import type { JsonObject } from '../base/json.ts';
 import { isRenamed, ownerOf, sanitize, spellings } from './names.ts';
 import type { Decision, Effect, PermissionMode, Permissions, Rule, ToolEntry } from './types.ts';
-import { compileWildcard } from './wildcard.ts';
+import { comparable, compileComparable, compileWildcard } from './wildcard.ts';
 import type { Matches } from './wildcard.ts';
 
 export interface PolicyOptions {
@@ -60,12 +60,13 @@ interface CompiledRule {
 /** The names of one tool that a key is matched on, worked out once. */
 interface Names { readonly id: string; readonly server: string; readonly serverWord: string; readonly sure: readonly string[]; readonly loose: readonly string[] }
 
-function namesOf(entry: ToolEntry): Names {
+function namesOf(entry: ToolEntry, caseInsensitive: boolean | undefined): Names {
   const { id, server, tool } = entry, { plain, mcp, mcpCollapsed, dotted, slashed } = spellings(server, tool);
   // A spelling that replaces characters counts only while the wire id shows that nobody disputed it.
   const sure = isRenamed(id, entry) ? [id, dotted, slashed] : [id, dotted, slashed, mcp, ...(id === mcp ? [plain] : [])];
   const word = serverWord(server);
-  return { id, server, serverWord: word, sure, loose: [id, plain, mcp, mcpCollapsed, dotted, slashed, `${server}_${tool}`, word] };
+  const loose = [id, plain, mcp, mcpCollapsed, dotted, slashed, `${server}_${tool}`, word].map((text) => comparable(text, { caseInsensitive, slashes: true }));
+  return { id, server, serverWord: word, sure, loose: [...new Set(loose)] };
 }
 
 /** The whole server in one word, as other clients write it: `mcp__server`. */
@@ -92,7 +93,7 @@ export function createPolicy(options: PolicyOptions): Policy {
   const known = new WeakMap<ToolEntry, Names>();
   const names = (entry: ToolEntry): Names => {
     let found = known.get(entry);
-    if (found === undefined) known.set(entry, (found = namesOf(entry)));
+    if (found === undefined) known.set(entry, (found = namesOf(entry, options.caseInsensitive)));
     return found;
   };
 
@@ -164,18 +165,19 @@ function compile(rule: Rule, options: PolicyOptions): CompiledRule {
 function compileKey(key: string, { servers = [], caseInsensitive }: PolicyOptions): CompiledRule['key'] {
   if (key === 'mcp' || /^\*+$/.test(key)) return () => 'sure';
   const wild = isWild(key);
-  const exact = compileWildcard(key), loose = compileWildcard(key, { caseInsensitive, slashes: true });
+  const exact = compileWildcard(key), loose = compileComparable(key, { caseInsensitive, slashes: true });
   // What stands before the first wildcard tells which server is meant, if it reaches that far.
   const head = wild ? key.slice(0, key.search(/[*?]/)) : key;
   const known = new Set(servers), owner = ownerOf(head, known);
   const namesakes = servers.filter((server) => serverWord(server) === key).length;
   return (names) => {
     if (names.id === key) return 'sure';
+    // Whatever is sure is loose too, so most tools are done with here.
+    if (!names.loose.some(loose)) return undefined;
     const meant = known.has(names.server) ? owner : ownerOf(head, [...known, names.server]);
     const mayMean = meant.kind === 'one' ? meant.server === names.server : wild && meant.kind === 'none';
     if (mayMean && names.sure.some((name, index) => (wild || index > 0) && exact(name))) return 'sure';
-    if (key === names.serverWord) return namesakes <= 1 ? 'sure' : 'loose';
-    return names.loose.some(loose) ? 'loose' : undefined;
+    return key === names.serverWord && namesakes <= 1 ? 'sure' : 'loose';
   };
 }
 

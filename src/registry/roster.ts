@@ -7,10 +7,17 @@ const VERSION = 1;
 /** The raw pair: what a name stands for. */
 export interface ToolKey { readonly server: string; readonly tool: string }
 
+/** One text per pair, different for different pairs. */
+export function keyOf({ server, tool }: ToolKey): string {
+  return `${server.length} ${server} ${tool}`;
+}
+
 export interface StoredRoster { readonly version: number; readonly names: Readonly<Record<string, readonly [server: string, tool: string]>> }
 
 export interface Roster {
   owner(id: string): ToolKey | undefined;
+  /** True when the pair has a name. */
+  knows(pair: ToolKey): boolean;
   /** Notes a name. The first owner stays; a full roster takes nothing more (names with a digest are safe without it). */
   give(id: string, pair: ToolKey): void;
   /** Takes over what another process noted; where both name one id, the stored owner wins. */
@@ -36,16 +43,19 @@ function readNames(stored: unknown): readonly (readonly [string, ToolKey])[] {
 export function createRoster(stored?: unknown): Roster {
   const names = new Map<string, ToolKey>();
   let changed = false;
-  for (const [id, pair] of readNames(stored)) names.set(id, pair);
+  const pairs = new Set<string>();
+  const set = (id: string, pair: ToolKey): void => { names.set(id, { server: pair.server, tool: pair.tool }); pairs.add(keyOf(pair)); };
+  for (const [id, pair] of readNames(stored)) set(id, pair);
   return {
     owner: (id) => names.get(id),
+    knows: (pair) => pairs.has(keyOf(pair)),
     give(id, pair) {
       if (names.has(id) || names.size >= limits.rosterNames) return;
-      names.set(id, { server: pair.server, tool: pair.tool });
+      set(id, pair);
       changed = true;
     },
     absorb(other) {
-      for (const [id, pair] of readNames(other)) names.set(id, pair);
+      for (const [id, pair] of readNames(other)) set(id, pair);
     },
     get size() { return names.size; },
     get changed() { return changed; },

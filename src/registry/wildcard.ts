@@ -9,45 +9,57 @@ export interface WildcardOptions {
 
 export type Matches = (text: string) => boolean;
 
-/** Where `part` (which may hold `?`) stands in `text` at or after `from`; -1 when nowhere. */
-function find(text: string, part: string, from: number): number {
-  if (!part.includes('?')) return text.indexOf(part, from);
-  for (let at = from; at + part.length <= text.length; at++) if (fits(text, part, at)) return at;
-  return -1;
-}
+/** A run of the pattern between two stars. */
+interface Piece { readonly text: string; readonly length: number; /** Holds a `?`. */ readonly open: boolean }
 
-function fits(text: string, part: string, at: number): boolean {
-  if (at < 0 || at + part.length > text.length) return false;
-  for (let i = 0; i < part.length; i++) if (part[i] !== '?' && part[i] !== text[at + i]) return false;
+function fits(text: string, piece: Piece, at: number): boolean {
+  if (!piece.open) return text.startsWith(piece.text, at);
+  if (at + piece.length > text.length) return false;
+  for (let i = 0; i < piece.length; i++) if (piece.text[i] !== '?' && piece.text[i] !== text[at + i]) return false;
   return true;
 }
 
-/** Between two stars each literal part is taken at its first place; that never rules out a match further right. */
-function whole(text: string, parts: readonly string[]): boolean {
-  const first = parts[0]!, last = parts.at(-1)!;
-  if (parts.length === 1) return text.length === first.length && fits(text, first, 0);
-  if (text.length < first.length + last.length || !fits(text, first, 0) || !fits(text, last, text.length - last.length)) return false;
-  let at = first.length;
-  for (const part of parts.slice(1, -1)) {
-    const found = find(text, part, at);
-    if (found < 0) return false;
-    at = found + part.length;
-  }
-  return at <= text.length - last.length;
+/** Where the piece stands at or after `from`; -1 when nowhere. */
+function find(text: string, piece: Piece, from: number): number {
+  if (!piece.open) return text.indexOf(piece.text, from);
+  for (let at = from; at + piece.length <= text.length; at++) if (fits(text, piece, at)) return at;
+  return -1;
 }
 
-/** A pattern that ends in space and star also matches the bare word before it. */
-export function compileWildcard(pattern: string, { caseInsensitive = false, slashes = false }: WildcardOptions = {}): Matches {
-  const normal = (text: string): string => {
-    const slashed = slashes ? text.replaceAll('\\', '/') : text;
-    return caseInsensitive ? slashed.toLowerCase() : slashed;
-  };
-  const wanted = normal(pattern);
+const piecesOf = (pattern: string): readonly Piece[] => pattern.split('*').map((text) => ({ text, length: text.length, open: text.includes('?') }));
+
+/** Between two stars each piece is taken at its first place; that never rules out a match further right. */
+function whole(text: string, pieces: readonly Piece[]): boolean {
+  const first = pieces[0]!, last = pieces.at(-1)!;
+  if (!fits(text, first, 0)) return false;
+  if (pieces.length === 1) return text.length === first.length;
+  const end = text.length - last.length;
+  if (end < first.length || !fits(text, last, end)) return false;
+  let at = first.length;
+  for (let index = 1; index < pieces.length - 1; index++) {
+    const found = find(text, pieces[index]!, at);
+    if (found < 0) return false;
+    at = found + pieces[index]!.length;
+  }
+  return at <= end;
+}
+
+/** The spelling in which pattern and text are compared. */
+export function comparable(text: string, { caseInsensitive = false, slashes = false }: WildcardOptions): string {
+  const slashed = slashes && text.includes('\\') ? text.replaceAll('\\', '/') : text;
+  return caseInsensitive ? slashed.toLowerCase() : slashed;
+}
+
+/** Matches texts that are `comparable` already. A pattern that ends in space and star also matches the bare word before it. */
+export function compileComparable(pattern: string, options: WildcardOptions = {}): Matches {
+  const wanted = comparable(pattern, options);
   if (/^\*+$/.test(wanted)) return () => true;
-  const parts = wanted.split('*');
-  const bare = wanted.endsWith(' *') ? wanted.slice(0, -2).split('*') : undefined;
-  return (text) => {
-    const given = normal(text);
-    return whole(given, parts) || (bare !== undefined && whole(given, bare));
-  };
+  const pieces = piecesOf(wanted);
+  const bare = wanted.endsWith(' *') ? piecesOf(wanted.slice(0, -2)) : undefined;
+  return (text) => whole(text, pieces) || (bare !== undefined && whole(text, bare));
+}
+
+export function compileWildcard(pattern: string, options: WildcardOptions = {}): Matches {
+  const matches = compileComparable(pattern, options);
+  return (text) => matches(comparable(text, options));
 }

@@ -11,11 +11,13 @@ import { delay, now } from '../base/deadline.ts';
 import { limits } from '../base/limits.ts';
 import { count } from '../base/text.ts';
 import type { CloseReport } from '../jsonrpc/transport.ts';
-import { treeMembers, type ProcessRecord, type ProcessSystem } from './process-table.ts';
+import { treeMembers, type ProcessRecord, type ProcessSystem, type Search } from './process-table.ts';
 
 export interface Tree {
   readonly pid: number;
   readonly marker: string;
+  /** Start time of the leader, where the platform tells it. */
+  readonly started: string | undefined;
   /** Resolves when the leader has ended. */
   readonly exited: Promise<unknown>;
   hasExited(): boolean;
@@ -32,12 +34,15 @@ export async function endTree(tree: Tree, system: ProcessSystem, patienceMs: num
   if (system.platform === 'win32') return endWindowsTree(tree, system, patienceMs);
   const { table } = system;
   const watch = createWatch(tree);
-  const look = async (): Promise<ProcessRecord[]> => watch.members(await table.list(tree.marker));
+  const look = async (): Promise<ProcessRecord[]> => watch.members(await table.list(watch.search()));
   if (!tree.hasExited()) {
     // Who wiped the environment and took a new session is found only through its parents, and only while they live.
     if (table.descendants !== undefined) watch.remember(table.descendants(tree.pid)); else await look();
     tree.endInput(false);
-    await within(tree.exited, patienceMs);
+    const left = within(tree.exited, patienceMs);
+    // The long look is taken while the server is leaving, so that only newcomers are left to look at when it is gone.
+    if (table.descendants !== undefined) { await turn(); await turn(); if (!tree.hasExited()) await look(); }
+    await left;
   }
   const forced: string[] = [];
   let living = await look();
@@ -84,7 +89,7 @@ export function endTreesSync(trees: readonly Tree[], system: ProcessSystem): voi
     return;
   }
   const watches = trees.map((tree) => ({ tree, watch: createWatch(tree) }));
-  const look = (): ProcessRecord[] => watches.flatMap(({ tree, watch }) => watch.members(system.table.listSync(tree.marker)));
+  const look = (): ProcessRecord[] => watches.flatMap(({ tree, watch }) => watch.members(system.table.listSync(watch.search())));
   const steps: readonly (readonly [NodeJS.Signals | undefined, number])[] = [[undefined, limits.killEofOneShotMs], ['SIGTERM', limits.killIntMs], ['SIGKILL', limits.killVerifyMs]];
   let living = look();
   for (const tree of open) tree.endInput(true);
@@ -96,18 +101,23 @@ export function endTreesSync(trees: readonly Tree[], system: ProcessSystem): voi
   }
 }
 
+interface Watch { search(): Search; members(records: readonly ProcessRecord[]): ProcessRecord[]; remember(records: readonly ProcessRecord[]): void }
+
 /** Remembers who belonged to the tree, so that it is recognized when its parents and its marker are gone. */
-function createWatch(tree: Tree): { members(records: readonly ProcessRecord[]): ProcessRecord[]; remember(records: readonly ProcessRecord[]): void } {
+function createWatch(tree: Tree): Watch {
   const known = new Map<number, string>();
-  let rootReleased = false;
+  let strangers: ReadonlySet<number> | undefined, rootReleased = false;
   const remember = (records: readonly ProcessRecord[]): void => { for (const record of records) known.set(record.pid, record.started); };
   return {
     remember,
+    search: () => ({ marker: tree.marker, since: tree.started, strangers }),
     members(records) {
       const members = treeMembers(records, tree, known, !rootReleased);
       // From its exit on the leader's pid may get another owner; the look taken at that moment is the last to trust it.
       rootReleased = tree.hasExited();
       remember(members);
+      // Good for one look: a stranger never becomes ours, but after a while its pid might.
+      strangers = strangers === undefined ? new Set(records.map((record) => record.pid).filter((pid) => !known.has(pid))) : undefined;
       return members;
     },
   };
@@ -118,10 +128,10 @@ function strike(members: readonly ProcessRecord[], signal: NodeJS.Signals, { tab
   const groups = new Set<number>();
   let struck = 0;
   for (const member of members) {
+    if (groups.has(member.group)) { struck += 1; continue; }
     if (!table.lives(member)) continue;
     struck += 1;
-    if (groups.has(member.group)) continue;
-    // A group of ours has a leader of ours or one that is gone; the group of anyone else was never joined, but is not signalled either.
+    // A group of ours is led by one of ours, or is the first of its session.
     const ours = member.group > 1 && (member.group === member.session || members.some((other) => other.pid === member.group));
     if (ours && attempt(() => kill(-member.group, signal))) groups.add(member.group); else attempt(() => kill(member.pid, signal));
   }
@@ -134,6 +144,11 @@ function attempt(action: () => void): boolean {
 
 function pauseSync(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+/** Lets the event loop go round: what was written and ended before reaches the system. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => { setImmediate(resolve); });
 }
 
 /** Waits for the promise at most so long; leaves no timer behind. */

@@ -16,6 +16,7 @@ import { limits } from '../base/limits.ts';
 export interface ProcessRecord {
   readonly pid: number;
   readonly parent: number;
+  /** 0: signal the process alone. */
   readonly group: number;
   /** The group where the platform does not tell the session. */
   readonly session: number;
@@ -24,10 +25,19 @@ export interface ProcessRecord {
   readonly marked: boolean;
 }
 
+/** What a list is about. Where a list is one answer of `ps`, only the marker counts. */
+export interface Search {
+  readonly marker: string;
+  /** Start time of the tree's leader: nobody older can be one of its descendants, and needs no closer look. */
+  readonly since?: string | undefined;
+  /** Pids known not to be ours. */
+  readonly strangers?: ReadonlySet<number> | undefined;
+}
+
 /** The processes of this user, zombies left out. */
 export interface ProcessTable {
-  list(marker: string): Promise<readonly ProcessRecord[]>;
-  listSync(marker: string): readonly ProcessRecord[];
+  list(search: Search): Promise<readonly ProcessRecord[]>;
+  listSync(search: Search): readonly ProcessRecord[];
   /** Start time of a living process; undefined when it is gone or the platform tells it only in a list. */
   startOf(pid: number): string | undefined;
   /** The process of the record still lives, and its pid has no later owner. */
@@ -75,47 +85,48 @@ const runProgram: RunProgram = {
 
 // ---- Linux: /proc
 
-/** One pass over `/proc`, two small reads a process. Processes of other users are not read. */
-export function linuxTable(root = '/proc', uid = process.getuid?.() ?? 0): ProcessTable {
-  const statOf = (pid: number | string): string[] | undefined => {
-    const text = readText(`${root}/${pid}/stat`);
-    // The command's name stands in parentheses and may hold anything, blanks and parentheses too.
-    const fields = text?.slice(text.lastIndexOf(')') + 2).split(' ');
-    return fields === undefined || fields.length < 20 || fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields;
-  };
-  const record = (pid: number, marked: boolean): ProcessRecord | undefined => {
-    const fields = statOf(pid);
-    return fields && { pid, parent: Number(fields[1]), group: Number(fields[2]), session: Number(fields[3]), started: fields[19]!, marked };
-  };
-  const startOf = (pid: number): string | undefined => statOf(pid)?.[19];
+const STAT_BYTES = 1024;
 
-  function listSync(marker: string): ProcessRecord[] {
+/** One pass over `/proc`: one small read a process, a second one only for those that may be ours. */
+export function linuxTable(root = '/proc', uid = process.getuid?.() ?? 0, own = process.pid): ProcessTable {
+  const record = (pid: number, buffer: Buffer): ProcessRecord | undefined => {
+    const text = readText(`${root}/${pid}/stat`, buffer);
+    // The command's name stands in parentheses and may hold anything, blanks and parentheses too.
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ', 20);
+    if (fields.length < 20 || fields[0] === 'Z' || fields[0] === 'X') return undefined;
+    return { pid, parent: Number(fields[1]), group: Number(fields[2]), session: Number(fields[3]), started: fields[19]!, marked: false };
+  };
+  const startOf = (pid: number): string | undefined => record(pid, Buffer.allocUnsafe(STAT_BYTES))?.started;
+
+  function listSync({ marker, since, strangers }: Search): ProcessRecord[] {
     const buffer = Buffer.allocUnsafe(64 * 1024);
     const found: ProcessRecord[] = [];
     for (const name of entries(root)) {
       const pid = Number(name);
-      if (!(pid > 0)) continue;
+      if (!(pid > 0) || strangers?.has(pid) === true) continue;
+      const one = record(pid, buffer);
+      if (one === undefined || (since !== undefined && Number(one.started) < Number(since) && pid !== own)) continue;
       // The kernel keeps an ordinary user out of the environment of others; root has to look whose it is.
       if (uid === 0 && ownerOf(`${root}/${name}`) !== 0) continue;
-      const one = record(pid, contains(`${root}/${name}/environ`, marker, buffer));
-      if (one !== undefined) found.push(one);
+      found.push(contains(`${root}/${name}/environ`, marker, buffer) ? { ...one, marked: true } : one);
     }
     return found;
   }
   function descendants(pid: number): ProcessRecord[] {
+    const buffer = Buffer.allocUnsafe(64 * 1024);
     const found: ProcessRecord[] = [];
     const queue = [pid];
     for (let next = queue.pop(); next !== undefined && found.length < 10_000; next = queue.pop()) {
       for (const thread of entries(`${root}/${next}/task`)) {
-        for (const child of (readText(`${root}/${next}/task/${thread}/children`) ?? '').split(' ')) {
-          const one = child === '' ? undefined : record(Number(child), false);
+        for (const child of readText(`${root}/${next}/task/${thread}/children`, buffer).split(' ')) {
+          const one = child === '' ? undefined : record(Number(child), buffer);
           if (one !== undefined) { found.push(one); queue.push(one.pid); }
         }
       }
     }
     return found;
   }
-  return { list: async (marker) => listSync(marker), listSync, startOf, lives: (one) => startOf(one.pid) === one.started, descendants };
+  return { list: async (search) => listSync(search), listSync, startOf, lives: (one) => startOf(one.pid) === one.started, descendants };
 }
 
 function entries(directory: string): string[] {
@@ -126,8 +137,17 @@ function ownerOf(path: string): number | undefined {
   try { return fs.statSync(path).uid; } catch { return undefined; }
 }
 
-function readText(path: string): string | undefined {
-  try { return fs.readFileSync(path, 'latin1'); } catch { return undefined; }
+/** The beginning of a file, as much as the buffer takes; empty when it is gone or not ours to read. */
+function readText(path: string, buffer: Buffer): string {
+  let file: number | undefined;
+  try {
+    file = fs.openSync(path, 'r');
+    return buffer.toString('latin1', 0, fs.readSync(file, buffer, 0, buffer.length, null));
+  } catch {
+    return '';
+  } finally {
+    if (file !== undefined) fs.closeSync(file);
+  }
 }
 
 /** Searches an environment block piece by piece, so that its size does not matter. */
@@ -157,8 +177,8 @@ export function psTable(platform: NodeJS.Platform, run: RunProgram, kill: Proces
   const columns = 'pid=,ppid=,pgid=,stat=,lstart=,command=';
   const args = platform === 'darwin' ? ['-axww', '-E', '-o', columns] : ['-axwwe', '-o', columns];
   return {
-    list: async (marker) => parsePs(await run.later('ps', args), marker),
-    listSync: (marker) => parsePs(run.now('ps', args), marker),
+    list: async ({ marker }) => parsePs(await run.later('ps', args), marker),
+    listSync: ({ marker }) => parsePs(run.now('ps', args), marker),
     startOf: () => undefined,
     lives({ pid }) {
       try { kill(pid, 0); return true; } catch (error) { return (error as NodeJS.ErrnoException).code === 'EPERM'; }
@@ -187,18 +207,20 @@ export function treeMembers(records: readonly ProcessRecord[], tree: { readonly 
   const byParent = grouped(records, (record) => record.parent);
   const bySession = grouped(records, (record) => record.session);
   const ownSession = records.find((record) => record.pid === own)?.session;
-  const members = new Set<ProcessRecord>();
+  const members = new Map<ProcessRecord, ProcessRecord>();
   const queue = records.filter((record) => record.marked || known.get(record.pid) === record.started
     || (rootHeld && (record.pid === tree.pid || record.group === tree.pid || record.session === tree.pid)));
   for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
     if (members.has(next) || next.pid <= 1 || next.pid === own) continue;
-    members.add(next);
+    const inOurs = next.session === ownSession;
+    // Whoever got into the host's own session must never drag the host's group along.
+    members.set(next, inOurs ? { ...next, group: 0 } : next);
     for (const child of byParent.get(next.pid) ?? []) queue.push(child);
-    if (next.session === ownSession) continue;
+    if (inOurs) continue;
     for (const other of bySession.get(next.session) ?? []) queue.push(other);
     bySession.delete(next.session);
   }
-  return [...members];
+  return [...members.values()];
 }
 
 function grouped(records: readonly ProcessRecord[], key: (record: ProcessRecord) => number): Map<number, ProcessRecord[]> {

@@ -68,7 +68,7 @@ export function createProcessTrees(options: ProcessTreesOptions = {}): ProcessTr
         void end(0);
       });
     });
-    const tree: LiveTree = { pid, marker, exited, hasExited: () => exit !== undefined, end, endInput: (now) => { if (now) child.stdin.destroy(); else child.stdin.end(); } };
+    const tree: LiveTree = { pid, marker, exited, started: system.table.startOf(pid), hasExited: () => exit !== undefined, end, endInput: (now) => { if (now) child.stdin.destroy(); else child.stdin.end(); } };
     function end(patienceMs: number): Promise<CloseReport> {
       ending ??= endTree(tree, system, patienceMs).finally(() => {
         live.delete(tree);
@@ -77,9 +77,8 @@ export function createProcessTrees(options: ProcessTreesOptions = {}): ProcessTr
       return ending;
     }
     live.add(tree);
-    const startTime = system.table.startOf(pid);
     // Not before the server had its turn: the shell must not delay its start.
-    if (watchdog !== undefined) setImmediate(() => { if (live.has(tree)) watchdog.add(pid, startTime); });
+    if (watchdog !== undefined) setImmediate(() => { if (live.has(tree)) watchdog.add(pid, tree.started); });
     return {
       pid, stdin: child.stdin, stdout: child.stdout, stderr: child.stderr, exited, end, exit: () => exit,
       drained: new Promise((resolve) => { child.once('close', () => resolve()); }),

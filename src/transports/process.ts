@@ -61,8 +61,6 @@ function spawnFailure({ command, cwd, environment }: ProcessRequest, error: unkn
         : make(`no program of that name is on the PATH (${environment['PATH'] ?? environment['Path'] ?? 'unset'})`, 'Install it, or write its full path in "command" of the server');
     case 'EACCES': case 'EPERM':
       return make('it is there but may not be executed', `Make it executable (chmod +x), or start it through its interpreter, for instance "node ${command}"`);
-    case 'ENOEXEC':
-      return make('it is no program for this system', 'Check that it was built for this machine, or start it through its interpreter');
     case 'E2BIG':
       return make('its arguments and environment are too long', 'Pass large values in a file');
     case 'EMFILE': case 'ENFILE': case 'EAGAIN': case 'ENOMEM':

@@ -52,9 +52,8 @@ export function createSseTransport(options: SseOptions): Transport {
             ready = true;
             signal.removeEventListener('abort', onAbort);
             resolve();
-          } else if (data !== '' && (type === '' || type === 'message')) receive(data);
+          } else if (data !== '' && type === 'message') receive(data);
         },
-        onRetry: () => {},
       });
       stream = options.send({
         method: 'GET', url, headers: { ...headers, accept: 'text/event-stream' }, stage: 'connect', replaySafe: true,

@@ -59,7 +59,7 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
   const { name, url } = options;
   const configured = Object.fromEntries(Object.entries(options.headers).filter(([key]) => !OWN_HEADERS.has(key.toLowerCase()) && !key.toLowerCase().startsWith('mcp-param-')));
   const flights = new Map<Id, Flight>();
-  const others = new Set<Exchange>();
+  const others = new Set<Exchange>(), lingering = new Set<Exchange>();
   const stopping = new AbortController();
   let sink: Sink | undefined;
   let revision: string | undefined, era: 'legacy' | 'modern' | undefined;
@@ -127,12 +127,14 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
         try { events.feed(chunk); } catch (error) { broken(flight, toFailure(error, 'call')); }
       },
       onEnd() {
+        lingering.delete(flight.exchange!);
         if (flight.over) return;
-        if (events !== undefined) { events.end(); streamEnded(flight); return; }
+        if (events !== undefined) { events.end(); flight.lastEventId = events.lastEventId === '' ? flight.lastEventId : events.lastEventId; streamEnded(flight); return; }
         if (resumed && head.status !== 200) { flight.settle(lost(flight, `its answer cannot be fetched again (status ${head.status})`)); return; }
         whole(flight, head, body!.take());
       },
       onFail(failure) {
+        lingering.delete(flight.exchange!);
         if (flight.over) return;
         if (canResume(flight)) { resume(flight); return; }
         flight.settle(events !== undefined || head !== undefined ? unknown(failure) : failure);
@@ -143,9 +145,8 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
   function eventsOf(flight: Flight): EventDecoder {
     return createEventDecoder({
       onEvent: ({ data, type, id }) => {
-        if (id !== undefined && era !== 'modern' && flight.request.stamp === undefined) flight.lastEventId = id;
-        if (data === '' || (type !== '' && type !== 'message')) return;
-        receive(data, flight);
+        if (id !== '') flight.lastEventId = id;
+        if (data !== '' && type === 'message') receive(data, flight);
       },
       onRetry: (ms) => { flight.retryMs = ms; },
     });
@@ -169,11 +170,19 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
   function deliver(message: Message, flight: Flight | undefined): void {
     const answer = flight !== undefined && !flight.over && (message.kind === 'result' || message.kind === 'error') && answers(message.message.id, flight.request.id);
     if (!answer) { sink!.message(message); return; }
-    const { exchange } = flight;
     flight.settle();
+    if (flight.streaming) linger(flight);
     sink!.message(message.kind === 'error' && message.message.id === null ? { kind: 'error', message: { ...message.message, id: flight.request.id } } : message);
-    // The server should end the stream now; whatever it still sends would belong to nobody.
-    if (flight.streaming) exchange?.abort();
+  }
+
+  /** The server should end the stream now, and then its connection serves again; aborting it would cost a new one per call. */
+  function linger({ exchange }: Flight): void {
+    if (exchange === undefined) return;
+    lingering.add(exchange);
+    if (lingering.size <= limits.lingeringStreams) return;
+    const [oldest] = lingering;
+    lingering.delete(oldest!);
+    oldest!.abort();
   }
 
   /** A complete body that is no event stream. */
@@ -263,8 +272,8 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
     const events = createEventDecoder({
       onEvent({ data, type, id }) {
         lived = true;
-        if (id !== undefined) last = id;
-        if (data !== '' && (type === '' || type === 'message')) receive(data, undefined);
+        if (id !== '') last = id;
+        if (data !== '' && type === 'message') receive(data, undefined);
       },
       onRetry: (ms) => { retryMs = ms; },
     });
@@ -307,7 +316,7 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
     stopping.abort();
     endStanding();
     for (const flight of [...flights.values()]) { flight.exchange?.abort(); flight.settle(closedHere()); }
-    for (const exchange of [...others]) exchange.abort();
+    for (const exchange of [...others, ...lingering]) exchange.abort();
     if (sessionId !== undefined && era === 'legacy') await endSession();
     options.dispose?.();
     sink?.closed(closedHere());

@@ -3,14 +3,10 @@ import type { Rule } from '../../config/types.ts';
 import type { Host } from '../../host/types.ts';
 import type { CallToolResult } from '../../mcp/types.ts';
 import type { Outcome, ToolEntry } from '../../registry/types.ts';
-import { argumentsFailure, typeArguments } from '../arguments.ts';
 import type { Command, Context } from '../command.ts';
 import { EXIT_OK, EXIT_TOOL_ERROR } from '../exit.ts';
 import { openConfig, withHost } from '../open.ts';
-import { showProgress } from '../progress.ts';
-import { createKeep, rawResult, saveResult, showResult } from '../render.ts';
 import { dim, red, yellow } from '../span.ts';
-import { textSources } from '../text-sources.ts';
 
 /** `--allow PATTERN` as a rule: it settles an ask and never beats a deny of the configuration. */
 export function allowRules(patterns: readonly string[]): Rule[] {
@@ -19,6 +15,7 @@ export function allowRules(patterns: readonly string[]): Rule[] {
 
 async function present(context: Context, entry: ToolEntry, result: CallToolResult, warnings: readonly string[]): Promise<number> {
   const { terminal, json, parsed } = context;
+  const { createKeep, rawResult, saveResult, showResult } = await import('../render.ts');
   const directory = parsed.value('output');
   const keep = directory === undefined ? undefined : await createKeep(directory, entry.id);
   const status = result.isError ? EXIT_TOOL_ERROR : EXIT_OK;
@@ -34,20 +31,25 @@ async function present(context: Context, entry: ToolEntry, result: CallToolResul
   return status;
 }
 
-function better(failure: AnyFailure, entry: ToolEntry): AnyFailure {
-  return failure.code === 'ARGUMENTS_INVALID' ? argumentsFailure(entry.id, entry.definition.inputSchema, failure.details.problems) as AnyFailure : failure;
+/** What the schema check found, with the signature and a call to copy. */
+async function better(failure: AnyFailure, entry: ToolEntry): Promise<AnyFailure> {
+  if (failure.code !== 'ARGUMENTS_INVALID') return failure;
+  const { argumentsFailure } = await import('../arguments.ts');
+  return argumentsFailure(entry.id, entry.definition.inputSchema, failure.details.problems) as AnyFailure;
 }
 
 /** Shows what became of a call and resolves to the exit status. */
 export async function settle(context: Context, entry: ToolEntry, outcome: Outcome): Promise<number> {
   if (outcome.kind === 'ok' || outcome.kind === 'tool_error') return present(context, entry, outcome.result, outcome.warnings);
-  return context.fail(better(outcome.failure, entry));
+  return context.fail(await better(outcome.failure, entry));
 }
 
 async function call(context: Context, host: Host): Promise<number> {
   const { parsed, terminal, signal } = context;
   const [words, ...typed] = parsed.operands;
-  const entry = await host.findTool(words!, signal);
+  const finding = host.findTool(words!, signal);
+  // Loaded while the server starts, which takes longer.
+  const [entry, { typeArguments }, { textSources }, { showProgress }] = await Promise.all([finding, import('../arguments.ts'), import('../text-sources.ts'), import('../progress.ts'), import('../render.ts')]);
   const args = await typeArguments({ tool: entry.id, schema: entry.definition.inputSchema, words: typed, base: parsed.value('args') }, textSources(terminal));
   const progress = showProgress(terminal, entry.id);
   const outcome = await host.call(entry, args, { signal, onProgress: (step) => progress.update(step) }).finally(() => progress.end());

@@ -1,1 +1,22 @@
-import type { Command } from '../command.ts'; export const command: Command = { usage: ['mcp disable'], operands: [], options: [], examples: [{ line: 'x', about: 'x' }], run: () => Promise.resolve(0) };
+import { switchServer } from '../../config/edit.ts';
+import type { Command, Context } from '../command.ts';
+import { dryRunOption, editOptions, projectOption, reportEdit } from '../edit-report.ts';
+import { entryOf, openConfig } from '../open.ts';
+
+async function run(context: Context): Promise<number> {
+  const name = context.parsed.operands[0]!;
+  entryOf(await openConfig(context), name);
+  return reportEdit(context, name, await switchServer(name, false, await editOptions(context)), undefined, ['Disabled', 'Would disable']);
+}
+
+export const command: Command = {
+  usage: ['mcp disable NAME'],
+  operands: ['NAME'],
+  options: [projectOption, dryRunOption],
+  examples: [
+    { line: 'mcp disable docs', about: 'switches it off for you and keeps the entry:' },
+    { line: 'mcp disable docs --project', about: "for everybody, in the project's file:" },
+  ],
+  notes: ['What you switch off, a project cannot switch on.'],
+  run,
+};

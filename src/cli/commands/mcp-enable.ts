@@ -1,1 +1,18 @@
-import type { Command } from '../command.ts'; export const command: Command = { usage: ['mcp enable'], operands: [], options: [], examples: [{ line: 'x', about: 'x' }], run: () => Promise.resolve(0) };
+import { switchServer } from '../../config/edit.ts';
+import type { Command, Context } from '../command.ts';
+import { dryRunOption, editOptions, projectOption, reportEdit } from '../edit-report.ts';
+import { entryOf, openConfig } from '../open.ts';
+
+async function run(context: Context): Promise<number> {
+  const name = context.parsed.operands[0]!;
+  entryOf(await openConfig(context), name);
+  return reportEdit(context, name, await switchServer(name, true, await editOptions(context)), `zuno-lite mcp debug ${name}`, ['Enabled', 'Would enable']);
+}
+
+export const command: Command = {
+  usage: ['mcp enable NAME'],
+  operands: ['NAME'],
+  options: [projectOption, dryRunOption],
+  examples: [{ line: 'mcp enable docs', about: 'switches it on in the file that switched it off:' }],
+  run,
+};

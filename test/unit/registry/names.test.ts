@@ -126,8 +126,9 @@ describe('assignNames()', () => {
     const { below, pick } = random(7);
     const alphabet = ['a', 'b', '_', '.', '/', 'ä', '-', '__', 'mcp', 'search'];
     const name = (): string => Array.from({ length: 1 + below(4) }, () => pick(alphabet)).join('') + (below(40) === 0 ? 'x'.repeat(70) : '');
+    const servers = Array.from({ length: 60 }, name);
     const unique = new Map<string, ToolKey>();
-    while (unique.size < 20_000) { const made = pair(name(), name()); unique.set(JSON.stringify(made), made); }
+    while (unique.size < 20_000) { const made = pair(pick(servers), name()); unique.set(JSON.stringify(made), made); }
     const pairs = [...unique.values()];
     const { ids } = assignNames(pairs);
     assert.equal(new Set(ids).size, pairs.length);

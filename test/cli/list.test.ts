@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { existsSync, writeFileSync } from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { fixture, sandbox } from './support.ts';
+
+test('mcp list shows names, kinds and how the servers are (row 8)', async (t) => {
+  const { run, config } = sandbox(t);
+  config({ mcp: { good: fixture('--tools=echo,add'), off: { ...fixture(), enabled: false }, bad: { type: 'local', command: ['no-such-program-zl'] } } });
+  const { status, stdout, stderr } = await run(['mcp', 'list']);
+  assert.equal(status, 0);
+  assert.match(stdout, /^NAME +STATUS +TRANSPORT +TOOLS +PROTOCOL +RUNS \/ REACHES +ORIGIN$/m);
+  assert.match(stdout, /^good +connected +stdio +2 +2025-11-25 \(legacy\) +.*zuno\.json:3:5 \(global\)$/m);
+  assert.match(stdout, /^off +disabled +stdio /m);
+  assert.match(stdout, /^bad +failed: process_start_failed +stdio /m);
+  assert.match(stderr, /^bad: Cannot start "no-such-program-zl": no program of that name is on the PATH .*; next: /m);
+});
+
+test('mcp list without servers says how to add one and is no failure (row 9)', async (t) => {
+  const { run } = sandbox(t);
+  const { status, stdout, stderr } = await run(['mcp', 'ls']);
+  assert.deepEqual([status, stdout], [0, 'No MCP servers are configured.\n']);
+  assert.match(stderr, /zuno-lite mcp add NAME -- COMMAND/);
+  assert.deepEqual((await run(['mcp', 'list', '--json'])).json(), { ok: true, servers: [] });
+});
+
+test('mcp list --json has every fact of the table (row 11)', async (t) => {
+  const { run, config, globalFile } = sandbox(t);
+  config({ mcp: { modern: { ...fixture('--era=modern', '--tools=echo'), timeout: 900 }, bad: { type: 'local', command: ['no-such-program-zl'] } } });
+  const { servers } = (await run(['mcp', 'list', '--json'])).json();
+  const [modern, bad] = servers;
+  assert.deepEqual({ ...modern, target: '' }, {
+    name: 'modern', status: 'connected', transport: 'stdio', target: '', layer: 'global', file: globalFile, line: 3, timeouts: { requestMs: 900, connectMs: 30_000 },
+    toolCount: 1, era: 'modern', protocolVersion: '2026-07-28', failureKind: null, error: null,
+  });
+  assert.equal(bad.failureKind, 'process_start_failed');
+  assert.equal(bad.error.code, 'SPAWN_FAILED');
+  assert.equal(bad.error.origin.file, globalFile);
+});
+
+test('mcp list --check exits with the status of the first failure', async (t) => {
+  const { run, config } = sandbox(t);
+  config({ mcp: { bad: { type: 'local', command: ['no-such-program-zl'] } } });
+  assert.equal((await run(['mcp', 'list', '--check'])).status, 4);
+  assert.equal((await run(['mcp', 'list', '--check', '--no-probe'])).status, 0);
+  config({ mcp: { bad: { type: 'local' } } });
+  assert.equal((await run(['mcp', 'list', '--check', '--no-probe'])).status, 3);
+});
+
+test('an entry without command or url is shown as invalid, names its key and costs nothing else (rows 13, 14)', async (t) => {
+  const { run, config } = sandbox(t);
+  config({ mcp: { x: { type: 'local' }, y: { type: 'remote' }, good: { type: 'local', command: ['node'] } } });
+  const { status, stdout, stderr } = await run(['mcp', 'list', '--no-probe']);
+  assert.equal(status, 0);
+  assert.match(stdout, /^x +invalid/m);
+  assert.match(stdout, /^good +not probed/m);
+  const { servers } = (await run(['mcp', 'list', '--no-probe', '--json'])).json();
+  assert.match(servers.find((one: any) => one.name === 'x').error.message + stderr, /command/);
+  assert.match(servers.find((one: any) => one.name === 'y').error.message, /url/);
+  const lost = await run(['mcp', 'get', 'x']);
+  assert.equal(lost.status, 3);
+  assert.match(lost.stderr, /Cannot use the server "x"/);
+});
+
+test('a disabled server is never started; --no-probe starts nothing (row 16)', async (t) => {
+  const { run, config, directory } = sandbox(t);
+  const log = path.join(directory, 'log');
+  config({ mcp: { off: { ...fixture(`--log=${log}`), enabled: false } } });
+  assert.equal((await run(['mcp', 'list', '--json'])).json().servers[0].status, 'disabled');
+  config({ mcp: { on: fixture(`--log=${log}`) } });
+  assert.equal((await run(['mcp', 'list', '--json', '--no-probe'])).json().servers[0].status, 'not probed');
+  assert.equal(existsSync(log), false);
+});
+
+test('a project may switch a server off with a toggle (row 17)', async (t) => {
+  const { run, config, file, directory } = sandbox(t);
+  const log = path.join(directory, 'log');
+  config({ mcp: { fs: fixture(`--log=${log}`) } });
+  file('zuno.json', '{"mcp":{"fs":{"enabled":false}}}');
+  assert.match((await run(['mcp', 'list'])).stdout, /^fs +disabled/m);
+  assert.equal(existsSync(log), false);
+  file('zuno.json', '{"mcp":{"fs":{"enabled":false,"colour":1}}}');
+  assert.match((await run(['mcp', 'list'])).stderr, /"colour"/);
+});
+
+test('a command that a project declares is refused by every command (row 18)', async (t) => {
+  const { run, file, directory } = sandbox(t);
+  const log = path.join(directory, 'log');
+  const project = file('zuno.json', JSON.stringify({ mcp: { fs: fixture(`--log=${log}`) } }));
+  for (const args of [['mcp', 'list'], ['tools'], ['call', 'fs_echo'], ['mcp', 'get', 'fs'], ['mcp', 'debug', 'fs'], ['resources']]) {
+    const { status, stderr } = await run(args);
+    assert.equal(status, 3, args.join(' '));
+    assert.ok(stderr.includes(project) && stderr.includes('mcp.fs.command'), stderr);
+    assert.match(stderr, /^ {2}stage {3}trust$/m);
+    assert.match(stderr, /project_host_commands/);
+  }
+  const { error } = (await run(['tools', '--json'])).json();
+  assert.equal(error.code, 'TRUST_REFUSED');
+  assert.equal(existsSync(log), false);
+});
+
+test('unknown keys of the top level are all named (row 34)', async (t) => {
+  const { run, config } = sandbox(t);
+  config({ mcp: {}, colour: 1, shape: 2 });
+  const { status, stderr } = await run(['mcp', 'list']);
+  assert.equal(status, 3);
+  assert.match(stderr, /colour/);
+  assert.match(stderr, /shape/);
+});
+
+test('JSONC is read, and an error tells line and column (row 35)', async (t) => {
+  const { run, config } = sandbox(t);
+  config('{\n  // comment\n  "mcp": { "a": { "type": "local", "command": ["node"], }, },\n}\n', 'zuno.jsonc');
+  assert.match((await run(['mcp', 'list', '--no-probe'])).stdout, /^a +not probed/m);
+  config('{\n  "mcp": {\n    "a" 1\n  }\n}\n', 'zuno.jsonc');
+  const { status, stderr } = await run(['mcp', 'list']);
+  assert.equal(status, 3);
+  assert.match(stderr, /zuno\.jsonc:3:\d+/);
+});
+
+test('a variable without a value is named, and its server is not started (row 37)', async (t) => {
+  const { run, config, directory } = sandbox(t);
+  const log = path.join(directory, 'log');
+  config({ mcp: { fs: { ...fixture(`--log=${log}`), environment: { TOKEN: '{env:ZL_NOT_SET}' } } } });
+  const { stdout, stderr } = await run(['mcp', 'list']);
+  assert.match(stdout, /^fs +failed: config_invalid/m);
+  assert.match(stderr, /ZL_NOT_SET/);
+  assert.equal(existsSync(log), false);
+  assert.equal((await run(['tools', 'fs'])).status, 3);
+});
+
+test('effective timeouts of both dialects are shown (row 53)', async (t) => {
+  const { run, config } = sandbox(t);
+  config({ mcp: { zuno: { type: 'local', command: ['node'] } }, mcpServers: { other: { command: 'node' } } });
+  const { servers } = (await run(['mcp', 'list', '--json', '--no-probe'])).json();
+  assert.deepEqual(Object.fromEntries(servers.map((one: any) => [one.name, one.timeouts.requestMs])), { zuno: 5_000, other: 30_000 });
+});
+
+test('a file that is missing or unreadable is told with its name', async (t) => {
+  const { run, directory } = sandbox(t);
+  const missing = await run(['tools', '--config', 'nowhere.json']);
+  assert.equal(missing.status, 3);
+  assert.match(missing.stderr, /nowhere\.json/);
+  writeFileSync(path.join(directory, 'binary.json'), Buffer.from([0xff, 0xfe, 0x00]));
+  assert.equal((await run(['tools', '--config', path.join(directory, 'binary.json')])).status, 3);
+});

@@ -1,0 +1,78 @@
+/**
+ * The client under the official conformance suite: plain uses of the public library. The suite gives the server's URL as the
+ * last argument and names the scenario in the environment; the revision it runs for is never looked at.
+ */
+import { connect, Failure, type Answers, type Client } from '../../dist/client.js';
+
+const url = process.argv.at(-1)!;
+const scenario = process.env['MCP_CONFORMANCE_SCENARIO'] ?? '';
+const context = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as { toolCalls?: { name: string; arguments: Record<string, unknown> }[] };
+
+type Steps = (client: Client) => Promise<void>;
+interface Script { readonly answers?: Answers; readonly steps: Steps }
+
+const nothing: Script = { steps: async () => {} };
+const listOnly: Steps = async (client) => { await client.listTools(); };
+
+const scripts: Readonly<Record<string, Script>> = {
+  initialize: { steps: listOnly },
+  tools_call: { async steps(client) { await client.listTools(); await client.callTool('add_numbers', { a: 5, b: 3 }); } },
+  'elicitation-sep1034-client-defaults': {
+    // An empty answer: filling the schema's defaults is the library's part.
+    answers: { elicit: async () => ({ action: 'accept', content: {} }) },
+    async steps(client) { await client.listTools(); await client.callTool('test_client_elicitation_defaults', {}); },
+  },
+  'sse-retry': { async steps(client) { await client.listTools(); await client.callTool('test_reconnection', {}); } },
+  'request-metadata': {
+    answers: { elicit: async () => ({ action: 'decline' }), roots: () => [], sample: async () => ({ role: 'assistant', content: { type: 'text', text: '' }, model: 'none' }) },
+    steps: listOnly,
+  },
+  'sep-2322-client-request-state': {
+    answers: { elicit: async () => ({ action: 'accept', content: { confirmed: true } }) },
+    async steps(client) {
+      await client.listTools();
+      for (const tool of ['test_mrtr_echo_state', 'test_mrtr_no_state', 'test_mrtr_unrelated', 'test_mrtr_no_result_type']) await client.callTool(tool, {});
+    },
+  },
+  'http-standard-headers': {
+    async steps(client) {
+      const [tool] = (await client.listTools()).items;
+      if (tool !== undefined) await client.callTool(tool.name, {});
+      const [resource] = (await client.listResources()).items;
+      if (resource !== undefined) await client.readResource(resource.uri);
+      const [prompt] = (await client.listPrompts()).items;
+      if (prompt !== undefined) await client.getPrompt(prompt.name, {});
+    },
+  },
+  'http-custom-headers': {
+    async steps(client) {
+      await client.listTools();
+      for (const call of context.toolCalls ?? []) await client.callTool(call.name, call.arguments);
+    },
+  },
+  'http-invalid-tool-headers': {
+    async steps(client) {
+      for (const tool of (await client.listTools()).items) await client.callTool(tool.name, { region: 'us-west1' });
+    },
+  },
+  'json-schema-ref-no-deref': { steps: listOnly },
+  'json-schema-2020-12-preservation': {
+    async steps(client) {
+      const tool = (await client.listTools()).items.find((one) => one.name === 'json_schema_2020_12_tool');
+      await client.callTool('json_schema_echo', { schema: tool?.inputSchema });
+    },
+  },
+};
+
+const { answers, steps } = scripts[scenario] ?? { ...nothing, steps: listOnly };
+try {
+  const client = await connect({ type: 'http', url }, { ...(answers === undefined ? {} : { answers }), requestMs: 15_000 });
+  try {
+    await steps(client);
+  } finally {
+    await client.close();
+  }
+} catch (error) {
+  console.error(error instanceof Failure ? `${error.code} [${error.stage}] ${error.message}` : error);
+  process.exitCode = 1;
+}
