@@ -55,9 +55,10 @@ export interface FailureDetails {
   REVISION_UNSUPPORTED: { readonly ours: readonly string[]; readonly theirs: readonly string[] };
   CAPABILITY_MISSING: { readonly capability: string };
   REMOTE_ERROR: { readonly rpcCode: number; readonly method: string; readonly data?: unknown };
-  LOGIN_REQUIRED: { readonly url?: string };
+  /** `url`: where a person can sign in right now. `error`: the word of the OAuth catalogue, also below. */
+  LOGIN_REQUIRED: { readonly url?: string; readonly error?: string; readonly scope?: readonly string[] };
   LOGIN_REFUSED: { readonly error?: string };
-  ISSUER_UNTRUSTED: { readonly issuer: string };
+  ISSUER_UNTRUSTED: { readonly issuer: string; readonly error?: string };
   TOKEN_REFUSED: { readonly error?: string };
   PERMISSION_DENIED: { readonly tool: string; readonly why: 'rule' | 'declined' | 'nobody'; readonly rule?: string };
   OUTCOME_UNKNOWN: { readonly why: 'timeout' | 'closed' | 'unreadable' | 'canceled'; readonly method: string; readonly elapsedMs: number };

@@ -265,8 +265,8 @@ function processExists(pid: number): boolean {
 }
 
 /** `dead` and `alive` are certain; `unsure` is settled by whether the holder still beats. */
-function judge(owner: Owner): 'alive' | 'dead' | 'unsure' {
-  if (owner.machine !== thisMachine()) return 'unsure';
+function judge(owner: Owner, machine: string): 'alive' | 'dead' | 'unsure' {
+  if (owner.machine !== machine) return 'unsure';
   if (!processExists(owner.pid)) return 'dead';
   const started = startTime(owner.pid);
   if (started === '' || owner.started === '') return owner.pid === process.pid ? 'alive' : 'unsure';
@@ -337,7 +337,7 @@ export async function withLock<T>(lock: string, work: () => T | Promise<T>, opti
     } else {
       const beat = beatOf(current.directory);
       if (seen.mark !== current.owner.mark || seen.beat !== beat) seen = { mark: current.owner.mark, beat, since: now() };
-      const verdict = judge(current.owner);
+      const verdict = judge(current.owner, owner.machine);
       const gone = verdict === 'dead' || (verdict === 'unsure' && now() - seen.since > LOCK_STILL_MS);
       if (gone && claim(lock, path.join(lock, `next-${current.owner.mark}`), owner)) break;
     }

@@ -69,6 +69,25 @@ export const limits = {
   lingeringStreams: 16,
   /** Patience with a server that is told that its HTTP session ends. */
   sessionEndMs: 1_000,
+  /** One metadata document; registration, token and device requests; each revocation of a sign-out; all of discovery. */
+  oauthMetadataMs: 10_000,
+  oauthRequestMs: 30_000,
+  oauthRevocationMs: 5_000,
+  oauthDiscoveryMs: 30_000,
+  /** Authorization servers looked at, scopes kept of one list, and the bytes of them. */
+  oauthIssuers: 5,
+  oauthScopes: 200,
+  oauthScopeBytes: 8 * KIB,
+  /** How long discovered metadata is reused. */
+  oauthMetadataAgeMs: 10 * 60 * 1000,
+  /** The callback listener: sockets at once, bytes of a request head, patience with a head, and with the exchange behind a page. */
+  callbackSockets: 64,
+  callbackHeaderBytes: 16 * KIB,
+  callbackHeadMs: 10_000,
+  callbackPageMs: 30_000,
+  oauthPastes: 5,
+  /** Step-ups for one tool in one process. */
+  oauthStepUps: 3,
   oauthInteractiveMs: 300_000,
   oauthStartMs: 15_000,
   tokenSkewMs: 30_000,

@@ -5,6 +5,7 @@ import { redactPatterns } from '../base/redact.ts';
 import { oneLine } from '../base/text.ts';
 import type { Person } from '../host/types.ts';
 import type { Elicitation, ElicitationAnswer } from '../mcp/types.ts';
+import { allowLine } from '../registry/refusals.ts';
 import type { Approval, ApprovalAnswer } from '../registry/types.ts';
 import { typeText } from './arguments.ts';
 import { fixedValues, kindsOf, propertiesOf, requiredOf, resolveShape } from './shape.ts';
@@ -27,6 +28,7 @@ async function approve(terminal: Terminal, { entry, args, decision }: Approval, 
   for (;;) {
     const line = await terminal.question(['[o]nce  [a]lways  [n]o: '], signal);
     const answer = line === undefined ? 'no' : approvals[line.trim().toLowerCase()];
+    if (answer === 'always') terminal.alert(dim(`  Allowed for as long as this command runs; to keep it, add ${allowLine(entry.id)} to your zuno.json`));
     if (answer !== undefined) return answer;
     terminal.alert(dim('  Please answer o, a or n; enter alone means no.'));
   }

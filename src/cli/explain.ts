@@ -94,7 +94,10 @@ function nextText(failure: AnyFailure): string {
   return nextSteps[failure.code] ?? `zuno-lite mcp debug ${serverOf(failure.origin)}`;
 }
 
-const originOf = (failure: AnyFailure): string => (failure.origin === undefined ? (failure.stage === 'usage' ? 'the command line' : 'no entry of the configuration') : originText(failure.origin));
+function originOf({ origin, stage }: AnyFailure): string {
+  if (origin !== undefined) return originText(origin);
+  return stage === 'usage' ? 'the command line' : stage === 'permission' ? 'no rule: the policy asks where nothing else is said' : 'no entry of the configuration';
+}
 
 /** A server's words inside our message may hold what it should not repeat. */
 const messageOf = (failure: AnyFailure): string => (failure.code === 'REMOTE_ERROR' ? redactPatterns(failure.message) : failure.message);

@@ -48,15 +48,19 @@ function createLog(terminal: Terminal, level: LogLevel): Log {
   };
 }
 
-/** What the failure is in the light of who ended the command: an abort by the time budget is a TIMEOUT, an abort by a signal a CANCELED. */
+/**
+ * What the failure is in the light of who ended the command. By the time budget: TIMEOUT, or OUTCOME_UNKNOWN where a call was
+ * under way and may have taken effect. By a signal: CANCELED.
+ */
 function inLightOf(failure: AnyFailure, interrupt: Interrupt): AnyFailure {
   if (interrupt.by === undefined || failure.code === 'OUTCOME_UNKNOWN') return failure;
-  if (interrupt.by === 'timeout') {
-    if (failure.code !== 'CANCELED') return failure;
-    const afterMs = interrupt.budgetMs ?? 0;
-    return new Failure('TIMEOUT', `Cannot finish within ${afterMs} ms: the time of --timeout is used up`, { stage: failure.stage === 'internal' ? 'call' : failure.stage, details: { afterMs, ...(failure.details.method === undefined ? {} : { method: failure.details.method }) }, recovery: 'retryable', origin: failure.origin, hint: 'give it more with --timeout MS, or look where the time goes: zuno-lite mcp debug NAME', cause: failure }) as AnyFailure;
-  }
-  return failure.code === 'CANCELED' ? failure : new Failure('CANCELED', 'Cannot go on: it was canceled', { stage: failure.stage, details: {}, recovery: 'retryable', origin: failure.origin, cause: failure }) as AnyFailure;
+  const { origin, stage, recovery } = failure;
+  if (interrupt.by !== 'timeout') return failure.code === 'CANCELED' ? failure : new Failure('CANCELED', 'Cannot go on: it was canceled', { stage, details: {}, recovery: 'retryable', origin, cause: failure }) as AnyFailure;
+  if (failure.code !== 'CANCELED') return failure;
+  const afterMs = interrupt.budgetMs ?? 0, { method } = failure.details;
+  const message = `Cannot finish within ${afterMs} ms: the time of --timeout is used up`;
+  if (recovery === 'unknown') return new Failure('OUTCOME_UNKNOWN', `${message}, and the call was under way`, { stage, details: { why: 'timeout', method: method ?? 'tools/call', elapsedMs: afterMs }, recovery, origin, cause: failure }) as AnyFailure;
+  return new Failure('TIMEOUT', message, { stage, details: { afterMs, ...(method === undefined ? {} : { method }) }, recovery: 'retryable', origin, hint: 'give it more with --timeout MS, or look where the time goes: zuno-lite mcp debug NAME', cause: failure }) as AnyFailure;
 }
 
 async function runCommand(command: Command, parsed: Parsed, terminal: Terminal, json: boolean): Promise<number> {

@@ -9,14 +9,14 @@ const BAR = 20;
 
 const seconds = (ms: number): string => (ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.floor(ms / 1000) % 60} s`);
 
-/** `[#####-----] 5/10 · reading · 1.2 s` */
+/** `docs_index · 5/10 · [#####-----] · reading · 1.2 s`: what matters most stands where a narrow terminal still shows it. */
 export function progressText(label: string, progress: Progress | undefined, elapsedMs: number): string {
   const parts = [label];
   if (progress !== undefined) {
     const { progress: done, total, message } = progress;
     if (total !== undefined && total > 0) {
       const filled = Math.round(Math.min(1, Math.max(0, done / total)) * BAR);
-      parts.push(`[${'#'.repeat(filled)}${'-'.repeat(BAR - filled)}] ${done}/${total}`);
+      parts.push(`${done}/${total}`, `[${'#'.repeat(filled)}${'-'.repeat(BAR - filled)}]`);
     } else parts.push(String(done));
     if (message !== undefined) parts.push(message);
   }

@@ -33,14 +33,18 @@ export async function createKeep(directory: string, name: string): Promise<Keep>
 const trimmed = (text: string): string => (text.endsWith('\n') ? text.slice(0, -1) : text);
 
 function showBinary(terminal: Terminal, what: string, mediaType: string, bytes: number, file: string | undefined): void {
-  terminal.print(cyan(`[${what} ${mediaType}, ${byteSize(bytes)}]`), file === undefined ? '' : ` saved to ${file}`);
+  terminal.print(cyan(`[${what}${mediaType === 'unknown' ? '' : ` ${mediaType}`}, ${byteSize(bytes)}]`), file === undefined ? '' : ` saved to ${file}`);
 }
 
 async function showPart(terminal: Terminal, part: Part, keep: Keep | undefined, saved: string[]): Promise<void> {
   if (part.kind === 'text') { terminal.print(trimmed(part.text)); return; }
+  // The last line of the words is the note for a model; what stands before it says whose bytes they are.
+  const header = part.text.slice(0, Math.max(0, part.text.lastIndexOf('\n')));
+  if (header !== '') terminal.print(header);
   const file = await keep?.(part.data, part.mediaType);
   if (file !== undefined) saved.push(file);
-  showBinary(terminal, part.kind === 'image' ? 'image' : part.mediaType.split('/', 1)[0] === 'audio' ? 'audio' : 'bytes', part.mediaType, part.bytes, file);
+  const what = part.kind === 'image' ? 'image' : part.mediaType.startsWith('audio/') ? 'audio' : 'bytes';
+  showBinary(terminal, what, part.mediaType, part.bytes, file);
 }
 
 /** The whole result in the server's order, structured content last. Resolves to the files that were written. */

@@ -106,7 +106,7 @@ export function createTerminal(system: System, settings: TerminalSettings = {}):
   const colorful = settings.color !== false && !environment['NO_COLOR'] && environment['TERM'] !== 'dumb';
   const gone = new AbortController();
   const watched = new Set<Output>();
-  let live = false;
+  let live = false, asking = false;
 
   const write = (output: Output, text: string): void => {
     if (!watched.has(output)) {
@@ -143,15 +143,20 @@ export function createTerminal(system: System, settings: TerminalSettings = {}):
       write(system.stdout, `${armored(JSON.stringify(value, null, system.stdout.isTTY === true ? 2 : undefined))}\n`);
     },
     live: (text) => {
-      if (system.stderr.isTTY !== true || settings.quiet === true) return;
-      clear();
-      if (text === '') return;
+      // Under an open question the line would run over what is being typed.
+      if (system.stderr.isTTY !== true || settings.quiet === true || asking) return;
+      if (text === '') { clear(); return; }
       live = true;
       write(system.stderr, `\r\u001b[2K${fit(oneLine(text), (system.stderr.columns || 80) - 1)}`);
     },
-    question: (prompt, signal) => {
+    question: async (prompt, signal) => {
       clear();
-      return ask(system, paint(prompt, colorful), signal);
+      asking = true;
+      try {
+        return await ask(system, paint(prompt, colorful), signal);
+      } finally {
+        asking = false;
+      }
     },
     readInput: () => readAll(system.stdin),
   };

@@ -167,6 +167,6 @@ function cutMember(text: string, parent: ObjectNode, index: number): string {
   const before = /(^|\n)[ \t]*$/.exec(front);
   const behind = /^[ \t]*(?:\r?\n|$)/.exec(tail);
   if (before !== null && behind !== null) return front.slice(0, front.length - before[0].length + before[1]!.length) + tail.slice(behind[0].length);
-  if (/[ \t]$/.test(front)) tail = tail.replace(/^[ \t]+/, '');
+  if (/[ \t{]$/.test(front)) tail = tail.replace(/^[ \t]+/, '');
   return front + tail;
 }

@@ -49,7 +49,7 @@ export function loadConfig(options: LoadOptions): Config {
 
   const entries = buildEntries(declarations, { trust, environment: options.environment, home: options.paths.home, workspace });
   diagnostics.push(...entries.diagnostics);
-  for (const { severity, code, message, origin } of diagnostics) options.log?.({ level: severity, event: `config.${code}`, message, fields: { file: origin.file, line: origin.line, key: origin.key } });
+  for (const { severity, code, message, origin } of diagnostics) options.log?.({ level: severity, event: code.replace('_', '.'), message, fields: { file: origin.file, line: origin.line, key: origin.key } });
   return {
     servers: entries.servers, permissions: settings.permissions, concurrency: { connections: settings.connections }, mcpEnabled: settings.mcpEnabled,
     naming: settings.naming, diagnostics, layers: states, admissions, workspace,

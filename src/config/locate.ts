@@ -89,5 +89,11 @@ export function locateLayers({ cwd, environment, paths, configFile }: LocateOpti
   if (configFile !== undefined) file('cli', path.resolve(cwd, configFile), true, true);
   both('managed', paths.managed, true);
   text('env-permission', 'ZUNO_PERMISSION');
-  return places;
+  return withoutTwins(places);
+}
+
+/** A file that is trusted in one place (named by `--config`, or the walk starts in `~/.config/zuno`) is not a project's in another. */
+function withoutTwins(places: readonly Place[]): Place[] {
+  const own = new Set(places.filter(({ trusted, text }) => trusted && text === undefined).flatMap(({ source }) => (exists(source) ? [realPath(source)] : [])));
+  return places.filter(({ trusted, source }) => trusted || !exists(source) || !own.has(realPath(source)));
 }

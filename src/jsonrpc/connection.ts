@@ -45,9 +45,9 @@ export interface RequestOptions<T> {
 
 export type InboundAnswer = { readonly result: JsonObject } | { readonly error: RpcError };
 
-/** What the peer may ask or tell. `request` must always answer. */
+/** What the peer may ask or tell. `request` must always answer; `undefined` where the peer must not ask and gets no answer. */
 export interface Inbound {
-  request(method: string, params: JsonObject, signal: AbortSignal): InboundAnswer | Promise<InboundAnswer>;
+  request(method: string, params: JsonObject, signal: AbortSignal): InboundAnswer | undefined | Promise<InboundAnswer>;
   notification(method: string, params: JsonObject): void;
 }
 
@@ -133,7 +133,7 @@ export async function openConnection(transport: Transport, options: { readonly i
     entry.reject(unknownOutcome(entry, why, cause));
   }
   function unknownOutcome(entry: Pending, why: 'timeout' | 'closed' | 'unreadable' | 'canceled', cause: AnyFailure): AnyFailure {
-    return new Failure('OUTCOME_UNKNOWN', `Cannot tell whether the server did it: ${entry.action} was sent, and ${reasonText(why, entry, cause)}`, {
+    return new Failure('OUTCOME_UNKNOWN', `Cannot tell whether the server did it: the request to ${entry.action} was sent, and ${reasonText(why, entry, cause)}`, {
       stage: entry.stage, details: { why, method: entry.method, elapsedMs: Math.round(now() - entry.startedAt) }, recovery: 'unknown',
       hint: 'It may have taken effect: look at the state it changes before you repeat it', cause,
     }) as AnyFailure;
@@ -226,7 +226,7 @@ export async function openConnection(transport: Transport, options: { readonly i
     };
     try {
       const outcome = inbound.request(method, params, running.signal);
-      if (outcome instanceof Promise) outcome.then(done).catch(failed); else done(outcome);
+      if (outcome instanceof Promise) outcome.then(done).catch(failed); else if (outcome === undefined) asked.delete(id); else done(outcome);
     } catch (error) {
       failed(error);
     }

@@ -30,8 +30,8 @@ export interface Lifecycle {
   readonly cancel: 'notify' | 'close';
   /** Looks at the raw result before the method's reader does. Throws a `Failure` for a result type nobody asked for. */
   unwrap(method: string, result: unknown): Unwrapped;
-  /** Answers a request of the server. */
-  answer(method: string, params: JsonObject, signal: AbortSignal): InboundAnswer | Promise<InboundAnswer>;
+  /** Answers a request of the server; `undefined` in the era in which servers must not send any and clients must not answer. */
+  answer(method: string, params: JsonObject, signal: AbortSignal): InboundAnswer | undefined | Promise<InboundAnswer>;
   /** Sees every notification of the server first; false when it must not be believed (a type nobody subscribed to). */
   admits(method: string, params: JsonObject): boolean;
   ping(connection: Connection, settings: BoundedSettings): Promise<void>;

@@ -3,7 +3,6 @@ import { delay } from '../base/deadline.ts';
 import { Failure, isFailure, toFailure, type AnyFailure } from '../base/failure.ts';
 import { isObject, type JsonObject } from '../base/json.ts';
 import { limits } from '../base/limits.ts';
-import { codes } from '../jsonrpc/codes.ts';
 import type { Connection } from '../jsonrpc/connection.ts';
 import type { Id } from '../jsonrpc/message.ts';
 import type { Stamp } from '../jsonrpc/transport.ts';
@@ -65,7 +64,7 @@ export function createModern(options: { readonly revision: string; readonly disc
     },
     answer(method) {
       options.onNotice(`the server sent the request ${method}, which this revision forbids`);
-      return { error: { code: codes.methodNotFound, message: `Method not found: ${method}` } };
+      return undefined;
     },
     admits(method, params) {
       if (method === 'notifications/message' || method === 'notifications/progress') return true;

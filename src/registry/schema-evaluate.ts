@@ -1,47 +1,13 @@
 /** A value against a prepared schema, keyword by keyword (JSON Schema 2020-12 core and validation; spellings of earlier drafts beside them). */
-import { canonicalJson, isObject, pointerStep } from '../base/json.ts';
+import { canonicalJson, isObject } from '../base/json.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Problem } from '../base/failure.ts';
 import { limits } from '../base/limits.ts';
 import { count, nearest } from '../base/text.ts';
-import type { Resource, SchemaDocument, Target } from './schema-document.ts';
-import { formats } from './schema-formats.ts';
-import { codePoints, isMultiple, isOfType, sameJson, typeOf, typeWords } from './schema-values.ts';
-
-/** A problem with what is needed to choose among the branches of `anyOf`. */
-interface Complaint extends Problem {
-  /** The types one of which would have done. */
-  readonly types?: readonly unknown[];
-  /** The value is fixed elsewhere: most likely another form was meant. */
-  readonly fixed?: boolean;
-}
-
-/** Where in the value we are; the pointer is only spelled out for a complaint. */
-interface Place { readonly parent: Place | undefined; readonly step: string | number }
-interface Scope { readonly resource: Resource; readonly outer: Scope | undefined }
-
-/** What keywords have looked at, for `unevaluatedProperties` and `unevaluatedItems`. */
-interface Marks { properties: Set<string>; everyProperty: boolean; items: Set<number>; firstItems: number }
-
-interface Run {
-  readonly document: SchemaDocument;
-  readonly assertFormats: boolean;
-  visits: number;
-  nesting: number;
-  unusable: string | undefined;
-}
-
-/** One application of one schema at one place. */
-interface Frame {
-  readonly run: Run;
-  readonly schema: JsonObject;
-  readonly place: Place | undefined;
-  readonly scope: Scope;
-  /** Schemas applied at this very place so far: references that lead nowhere end here. */
-  readonly depth: number;
-  readonly complaints: Complaint[];
-  readonly marks: Marks | undefined;
-}
+import type { SchemaDocument, Target } from './schema-document.ts';
+import { complain, complainForms, giveUp, mergeMarks, newMarks, pointerOf } from './schema-frame.ts';
+import type { Complaint, Frame, Marks, Place, Run, Scope } from './schema-frame.ts';
+import { checkFixed, checkNumber, checkString, checkType } from './schema-scalars.ts';
 
 export type Verdict = { readonly problems: readonly Problem[] } | { readonly unusable: string };
 
@@ -53,29 +19,6 @@ export function evaluate(document: SchemaDocument, value: unknown, assertFormats
   if (run.unusable !== undefined) return { unusable: run.unusable };
   if (!fits && complaints.length === 0) return { problems: [{ pointer: '', message: 'does not fit the schema' }] };
   return { problems: complaints.slice(0, limits.schemaProblems).map(({ pointer, message }) => ({ pointer, message })) };
-}
-
-function pointerOf(place: Place | undefined): string {
-  let pointer = '';
-  for (let at = place; at !== undefined; at = at.parent) pointer = pointerStep(at.step) + pointer;
-  return pointer;
-}
-
-function complain(frame: Frame, message: string, extra: Pick<Complaint, 'types' | 'fixed'> = {}, step?: string | number): false {
-  if (frame.complaints.length < limits.schemaProblems) {
-    frame.complaints.push({ pointer: pointerOf(frame.place) + (step === undefined ? '' : pointerStep(step)), message, ...extra });
-  }
-  return false;
-}
-
-const newMarks = (run: Run): Marks | undefined => (run.document.tracksUnevaluated ? { properties: new Set(), everyProperty: false, items: new Set(), firstItems: 0 } : undefined);
-
-function mergeMarks(into: Marks | undefined, from: Marks | undefined): void {
-  if (into === undefined || from === undefined) return;
-  for (const name of from.properties) into.properties.add(name);
-  for (const index of from.items) into.items.add(index);
-  into.everyProperty ||= from.everyProperty;
-  into.firstItems = Math.max(into.firstItems, from.firstItems);
 }
 
 /** Applies a schema; true when the value fits. Complaints are added, and marks only when it fits. */
@@ -96,11 +39,6 @@ function apply(run: Run, schema: unknown, value: unknown, place: Place | undefin
   run.nesting -= 1;
   if (fits) mergeMarks(marksOut, frame.marks);
   return fits;
-}
-
-function giveUp(run: Run, reason: string): false {
-  run.unusable ??= reason;
-  return false;
 }
 
 /** The same place, another schema. */
@@ -150,55 +88,6 @@ function rebind(target: Target, scope: Scope): Target {
     if (schema !== undefined) found = { schema, resource };
   }
   return found;
-}
-
-function checkType(frame: Frame, value: unknown): boolean {
-  const stated = frame.schema['type'];
-  if (stated === undefined || stated === null) return true;
-  const types = Array.isArray(stated) ? stated : [stated];
-  return types.some((type) => isOfType(value, type)) || complainType(frame, types, value);
-}
-
-function complainType(frame: Frame, types: readonly unknown[], value: unknown): false {
-  const given = typeof value === 'number' && types.includes('integer') && !types.includes('number') ? 'is not a whole number' : `is ${typeWords([typeOf(value)])}`;
-  return complain(frame, `must be ${typeWords(types)}, but ${given}`, { types });
-}
-
-function checkFixed(frame: Frame, value: unknown): boolean {
-  const { schema } = frame;
-  const options = schema['enum'];
-  if (Array.isArray(options) && !options.some((option) => sameJson(option, value))) {
-    const shown = options.slice(0, 10).map((option) => JSON.stringify(option)).join(', ');
-    return complain(frame, `must be one of ${shown}${options.length > 10 ? ` (and ${options.length - 10} more)` : ''}`, { fixed: true });
-  }
-  return !('const' in schema) || sameJson(schema['const'], value) || complain(frame, `must be ${JSON.stringify(schema['const'])}`, { fixed: true });
-}
-
-function checkNumber(frame: Frame, value: number): boolean {
-  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = frame.schema;
-  let fits = true;
-  // Draft-04 says with a boolean that the bound itself is excluded.
-  if (typeof minimum === 'number' && (exclusiveMinimum === true ? value <= minimum : value < minimum)) fits = complain(frame, `must be ${exclusiveMinimum === true ? 'more than' : 'at least'} ${minimum}`);
-  if (typeof maximum === 'number' && (exclusiveMaximum === true ? value >= maximum : value > maximum)) fits = complain(frame, `must be ${exclusiveMaximum === true ? 'less than' : 'at most'} ${maximum}`);
-  if (typeof exclusiveMinimum === 'number' && value <= exclusiveMinimum) fits = complain(frame, `must be more than ${exclusiveMinimum}`);
-  if (typeof exclusiveMaximum === 'number' && value >= exclusiveMaximum) fits = complain(frame, `must be less than ${exclusiveMaximum}`);
-  if (typeof multipleOf === 'number' && !isMultiple(value, multipleOf)) fits = complain(frame, `must be a multiple of ${multipleOf}`);
-  return fits;
-}
-
-function checkString(frame: Frame, value: string): boolean {
-  const { minLength, maxLength, pattern, format } = frame.schema;
-  const { run } = frame;
-  let fits = true;
-  if (typeof minLength === 'number' && (value.length < minLength || (value.length < minLength * 2 && codePoints(value) < minLength))) fits = complain(frame, `must have at least ${count(minLength, 'character')}`);
-  if (typeof maxLength === 'number' && value.length > maxLength && codePoints(value) > maxLength) fits = complain(frame, `must have at most ${count(maxLength, 'character')}`);
-  if (typeof pattern === 'string') {
-    const matched = run.document.patterns.get(pattern)?.(value);
-    if (matched === undefined) return giveUp(run, `a pattern is too costly to try on ${count(value.length, 'character')}`);
-    if (!matched) fits = complain(frame, `must match the pattern ${pattern}`);
-  }
-  if (run.assertFormats && typeof format === 'string' && Object.hasOwn(formats, format) && !formats[format]!.test(value)) fits = complain(frame, `must be ${formats[format]!.words}`);
-  return fits;
 }
 
 function checkArray(frame: Frame, value: readonly unknown[]): boolean {
@@ -330,25 +219,6 @@ function checkForms(frame: Frame, forms: readonly unknown[], value: unknown, exa
   if (fitting === 1 || (fitting > 1 && !exactlyOne)) return true;
   if (fitting > 1) return complain(frame, `fits ${fitting} of the ${forms.length} forms of which exactly one may fit`);
   return complainForms(frame, failed, value);
-}
-
-/** Names the form that was most likely meant instead of all complaints of all forms. */
-function complainForms(frame: Frame, failed: readonly (readonly Complaint[])[], value: unknown): false {
-  const pointer = pointerOf(frame.place);
-  const onType = (complaints: readonly Complaint[]): boolean => complaints.length > 0 && complaints.every((complaint) => complaint.types !== undefined && complaint.pointer === pointer);
-  const meant = failed.filter((complaints) => !onType(complaints));
-  if (meant.length === 0) {
-    const types = [...new Set(failed.flat().flatMap((complaint) => complaint.types ?? []))];
-    return types.length === 0 ? complain(frame, 'fits none of the allowed forms') : complainType(frame, types, value);
-  }
-  const cost = (complaints: readonly Complaint[]): number => complaints.filter((complaint) => complaint.fixed).length * limits.schemaProblems + complaints.length;
-  const best = meant.reduce((a, b) => (cost(b) < cost(a) ? b : a));
-  if (meant.length > 1 && best.every((complaint) => complaint.fixed === true && complaint.pointer === pointer)) {
-    return complain(frame, `must be one of ${failed.length} allowed values or forms`, { fixed: true });
-  }
-  if (meant.length > 1) complain(frame, `fits none of ${count(failed.length, 'allowed form')}; of the nearest one:`);
-  for (const complaint of best) if (frame.complaints.length < limits.schemaProblems) frame.complaints.push(complaint);
-  return false;
 }
 
 function unevaluated(frame: Frame, value: unknown): boolean {

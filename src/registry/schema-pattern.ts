@@ -44,6 +44,7 @@ export function longestText(source: string): number {
   if (nested) return NESTED_CHARS;
   if (!source.startsWith('^') || groups[0]!.choices > 1) degree += 1;
   const steps = limits.patternSteps / (constant * groups[0]!.choices);
+  if (steps < 1) return 0;
   return degree === 0 ? Infinity : Math.floor(steps ** (1 / degree));
 }
 

@@ -85,11 +85,11 @@ async function endWindowsTree(tree: Tree, system: ProcessSystem, patienceMs: num
 export function endTreesSync(trees: readonly Tree[], system: ProcessSystem): void {
   const open = trees.filter((tree) => !tree.hasExited());
   if (system.platform === 'win32') {
-    for (const tree of open) system.taskkillSync(tree.pid);
+    for (const { pid } of open) system.taskkillSync(pid);
     return;
   }
-  const watches = trees.map((tree) => ({ tree, watch: createWatch(tree) }));
-  const look = (): ProcessRecord[] => watches.flatMap(({ tree, watch }) => watch.members(system.table.listSync(watch.search())));
+  const watches = trees.map(createWatch);
+  const look = (): ProcessRecord[] => watches.flatMap((watch) => watch.members(system.table.listSync(watch.search())));
   const steps: readonly (readonly [NodeJS.Signals | undefined, number])[] = [[undefined, limits.killEofOneShotMs], ['SIGTERM', limits.killIntMs], ['SIGKILL', limits.killVerifyMs]];
   let living = look();
   for (const tree of open) tree.endInput(true);
@@ -106,7 +106,8 @@ interface Watch { search(): Search; members(records: readonly ProcessRecord[]): 
 /** Remembers who belonged to the tree, so that it is recognized when its parents and its marker are gone. */
 function createWatch(tree: Tree): Watch {
   const known = new Map<number, string>();
-  let strangers: ReadonlySet<number> | undefined, rootReleased = false;
+  const strangers = new Set<number>();
+  let useful = false, rootReleased = false;
   const remember = (records: readonly ProcessRecord[]): void => { for (const record of records) known.set(record.pid, record.started); };
   return {
     remember,
@@ -117,7 +118,8 @@ function createWatch(tree: Tree): Watch {
       rootReleased = tree.hasExited();
       remember(members);
       // Good for one look: a stranger never becomes ours, but after a while its pid might.
-      strangers = strangers === undefined ? new Set(records.map((record) => record.pid).filter((pid) => !known.has(pid))) : undefined;
+      useful = !useful;
+      if (useful) { for (const { pid } of records) if (!known.has(pid)) strangers.add(pid); } else strangers.clear();
       return members;
     },
   };

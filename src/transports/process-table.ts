@@ -30,8 +30,8 @@ export interface Search {
   readonly marker: string;
   /** Start time of the tree's leader: nobody older can be one of its descendants, and needs no closer look. */
   readonly since?: string | undefined;
-  /** Pids known not to be ours. */
-  readonly strangers?: ReadonlySet<number> | undefined;
+  /** Pids known not to be ours: not looked at again; whoever is too old is added. */
+  readonly strangers?: Set<number> | undefined;
 }
 
 /** The processes of this user, zombies left out. */
@@ -105,7 +105,8 @@ export function linuxTable(root = '/proc', uid = process.getuid?.() ?? 0, own = 
       const pid = Number(name);
       if (!(pid > 0) || strangers?.has(pid) === true) continue;
       const one = record(pid, buffer);
-      if (one === undefined || (since !== undefined && Number(one.started) < Number(since) && pid !== own)) continue;
+      if (one === undefined) continue;
+      if (since !== undefined && Number(one.started) < Number(since) && pid !== own) { strangers?.add(pid); continue; }
       // The kernel keeps an ordinary user out of the environment of others; root has to look whose it is.
       if (uid === 0 && ownerOf(`${root}/${name}`) !== 0) continue;
       found.push(contains(`${root}/${name}/environ`, marker, buffer) ? { ...one, marked: true } : one);

@@ -5,6 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
+import { Failure } from '../base/failure.ts';
 import type { CloseReport } from '../jsonrpc/transport.ts';
 import { endTree, endTreesSync, type Tree } from './kill-ladder.ts';
 import { launch, startWatchdog, type ProcessRequest } from './process.ts';
@@ -27,7 +28,7 @@ export interface ServerProcess {
 }
 
 export interface ProcessTrees {
-  /** Rejects with `SPAWN_FAILED`, which tells a missing command, a missing directory and a missing permission apart. */
+  /** Rejects with `SPAWN_FAILED` when the system refuses, with `CONNECTION_CLOSED` once `close` was asked for. */
   start(request: ProcessRequest): Promise<ServerProcess>;
   /** Trees of which something may still live. */
   readonly size: number;
@@ -54,9 +55,10 @@ export function createProcessTrees(options: ProcessTreesOptions = {}): ProcessTr
   const hostId = randomBytes(12).toString('hex');
   const live = new Set<LiveTree>();
   const watchdog = options.watchdog === false || windows ? undefined : createWatchdog(hostId, startWatchdog(options.environment?.['PATH']));
-  let started = 0;
+  let started = 0, closing = false;
 
   async function start(request: ProcessRequest): Promise<ServerProcess> {
+    if (closing) throw refusedWhileClosing(request.command);
     const marker = `${hostId}.${++started}.`;
     const child = await launch(request, marker, system.platform);
     const pid = child.pid!;
@@ -77,6 +79,10 @@ export function createProcessTrees(options: ProcessTreesOptions = {}): ProcessTr
       return ending;
     }
     live.add(tree);
+    if (closing) {
+      await end(0);
+      throw refusedWhileClosing(request.command);
+    }
     // Not before the server had its turn: the shell must not delay its start.
     if (watchdog !== undefined) setImmediate(() => { if (live.has(tree)) watchdog.add(pid, tree.started); });
     return {
@@ -90,9 +96,14 @@ export function createProcessTrees(options: ProcessTreesOptions = {}): ProcessTr
     get size() { return live.size; },
     killAllSync: () => endTreesSync([...live], system),
     async close() {
+      closing = true;
       await Promise.all([...live].map((tree) => tree.end(0)));
       watchdog?.stop();
     },
     get watchdogPid() { return watchdog?.pid; },
   };
+}
+
+function refusedWhileClosing(command: string): Failure<'CONNECTION_CLOSED'> {
+  return new Failure('CONNECTION_CLOSED', `Cannot start "${command}": this host is closing`, { stage: 'close', details: {}, recovery: 'retryable' });
 }

@@ -45,9 +45,10 @@ test('everything: results for people are plain text on stdout alone', async () =
   assert.deepEqual([status, stdout, stderr], [0, 'The sum of 2 and 3 is 5.\n', '']);
 });
 
-test('everything: the environment of the entry reaches the server, credentials of the host do not', async () => {
-  const environment = JSON.parse(textOf(await call('everything_get-env')));
+test('everything: the environment of the entry reaches the server, settings of the host do not', async () => {
+  const environment = JSON.parse(textOf(await house.with({ ZUNO_CONFIG_CONTENT: '{}' }).call('everything_get-env')));
   assert.equal(environment.GREETING, 'from the entry');
+  assert.equal(environment.ZUNO_CONFIG_CONTENT, undefined);
 });
 
 test('everything: an image is saved where --output says and stays in the JSON', async () => {
@@ -65,23 +66,28 @@ test('everything: an image is saved where --output says and stays in the JSON', 
 });
 
 test('everything: annotations, structured content, links and embedded resources are kept', async () => {
-  const annotated = await call('everything_get-annotated-message', 'messageType=error', 'includeImage=true');
+  const [annotated, structured, links, embedded] = await Promise.all([
+    call('everything_get-annotated-message', 'messageType=error', 'includeImage=true'),
+    call('everything_get-structured-content', 'location=New York'),
+    call('everything_get-resource-links', 'count=2'),
+    call('everything_get-resource-reference', 'resourceType=Blob', 'resourceId=3'),
+  ]);
   assert.deepEqual(annotated.content[0].annotations, { priority: 1, audience: ['user', 'assistant'] });
   assert.equal(annotated.content[1].type, 'image');
-  const structured = await call('everything_get-structured-content', 'location=New York');
   assert.equal(typeof structured.structuredContent.temperature, 'number');
   assert.deepEqual(JSON.parse(textOf(structured)), structured.structuredContent);
-  const links = await call('everything_get-resource-links', 'count=2');
   assert.equal(links.content.filter((block) => block.type === 'resource_link').length, 2);
-  const embedded = await call('everything_get-resource-reference', 'resourceType=Blob', 'resourceId=3');
   const { resource } = embedded.content.find((block) => block.type === 'resource');
   assert.match(Buffer.from(resource.blob, 'base64').toString(), /^Resource 3:/);
 });
 
-test('everything: a long call reports progress and outlives the time limit of one silent request', async () => {
-  const { status, stdout, stderr } = await zuno('call', 'everything_trigger-long-running-operation', 'duration=2', 'steps=8', '--yes');
-  assert.equal(status, 0, stderr);
-  assert.match(stdout, /completed\. Duration: 2 seconds, Steps: 8/);
+test('everything: progress keeps a long call alive; without any the idle limit of the entry ends it, outcome unknown', async () => {
+  await house.add('hasty', '@modelcontextprotocol/server-everything', { options: ['--timeout', '1500'] });
+  const long = ['hasty_trigger-long-running-operation', 'duration=2'];
+  const [lively, silent] = await Promise.all([call(...long, 'steps=8'), failure(8, 'call', ...long, 'steps=1', '--yes')]);
+  assert.match(textOf(lively), /completed\. Duration: 2 seconds, Steps: 8/);
+  assert.deepEqual([silent.code, silent.details.why], ['OUTCOME_UNKNOWN', 'timeout']);
+  await json('mcp', 'remove', 'hasty');
 });
 
 test('everything: --timeout bounds the whole command; what was sent may have happened', async () => {
@@ -96,24 +102,28 @@ test('everything: resources and templates are listed and read', async () => {
   const { resources, templates } = await json('resources', 'everything');
   assert.ok(resources.length >= 5 && templates.length === 2);
   const document = resources.find((resource) => resource.mimeType === 'text/markdown');
-  const { contents } = await json('read', 'everything', document.uri);
-  assert.match(contents[0].text, /^# /m);
-  const text = await json('read', 'everything', 'demo://resource/dynamic/text/7');
+  const [page, text, blob] = await Promise.all([
+    json('read', 'everything', document.uri),
+    json('read', 'everything', 'demo://resource/dynamic/text/7'),
+    json('read', 'everything', 'demo://resource/dynamic/blob/8', '--output', 'blobs'),
+  ]);
+  assert.match(page.contents[0].text, /^# /m);
   assert.match(text.contents[0].text, /^Resource 7:/);
-  const blob = await json('read', 'everything', 'demo://resource/dynamic/blob/8', '--output', 'blobs');
   assert.match(readFileSync(blob.saved[0], 'utf8'), /^Resource 8:/);
 });
 
 test('everything: prompts are listed and filled in, by name and in order', async () => {
   const { prompts } = await json('prompts', 'everything');
   assert.ok(prompts.some((prompt) => prompt.key === 'everything:args-prompt'));
-  const simple = await json('prompt', 'everything:simple-prompt');
+  const [simple, named, ordered, embedded] = await Promise.all([
+    json('prompt', 'everything:simple-prompt'),
+    json('prompt', 'everything:args-prompt', 'city=Oslo', 'state=North'),
+    zuno('prompt', 'everything:args-prompt', 'Oslo'),
+    json('prompt', 'everything:resource-prompt', 'resourceType=Text', 'resourceId=2'),
+  ]);
   assert.equal(simple.messages[0].role, 'user');
-  const named = await json('prompt', 'everything:args-prompt', 'city=Oslo', 'state=North');
   assert.match(named.messages[0].content.text, /Oslo, North/);
-  const ordered = await zuno('prompt', 'everything:args-prompt', 'Oslo');
   assert.deepEqual([ordered.status, /Oslo/.test(ordered.stdout)], [0, true]);
-  const embedded = await json('prompt', 'everything:resource-prompt', 'resourceType=Text', 'resourceId=2');
   assert.equal(embedded.messages[1].content.resource.uri, 'demo://resource/dynamic/text/2');
   const error = await failure(2, 'prompt', 'everything:args-prompt');
   assert.deepEqual(error.details.problems.map((problem) => problem.pointer), ['/city']);
@@ -126,12 +136,10 @@ test('everything: a tool that does not exist, near misses suggested and nothing 
 });
 
 test('everything: missing and mistyped arguments are refused by JSON pointer before the call', async () => {
-  const missing = await failure(2, 'call', 'everything_get-sum', 'a=2', '--yes');
-  assert.deepEqual([missing.code, missing.details.problems.map((problem) => problem.pointer)], ['ARGUMENTS_INVALID', ['/b']]);
-  const mistyped = await failure(2, 'call', 'everything_get-sum', 'a=2', 'b=three', '--yes');
-  assert.deepEqual(mistyped.details.problems.map((problem) => problem.pointer), ['/b']);
-  const outside = await failure(2, 'call', 'everything_get-structured-content', 'location=Oslo', '--yes');
-  assert.deepEqual(outside.details.problems.map((problem) => problem.pointer), ['/location']);
+  const wrong = [['everything_get-sum', 'a=2'], ['everything_get-sum', 'a=2', 'b=three'], ['everything_get-structured-content', 'location=Oslo']];
+  const errors = await Promise.all(wrong.map((words) => failure(2, 'call', ...words, '--yes')));
+  assert.deepEqual(errors.map((error) => error.code), Array(3).fill('ARGUMENTS_INVALID'));
+  assert.deepEqual(errors.map((error) => error.details.problems.map((problem) => problem.pointer)), [['/b'], ['/b'], ['/location']]);
 });
 
 test('everything: with nobody to ask a call is refused, and the rule to add is shown', async () => {

@@ -45,9 +45,9 @@ export function createHousehold() {
   };
 
   /** Runs one command line. Resolves to `{ status, stdout, stderr, json }` and only when nothing of it is alive. */
-  async function zuno(...words) {
+  async function run(extra, words) {
     const marker = `interop-${randomUUID()}`;
-    const child = spawn(process.execPath, [cli, ...words], { cwd: work, env: { ...environment, INTEROP_MARKER: marker }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [cli, ...words], { cwd: work, env: { ...environment, ...extra, INTEROP_MARKER: marker }, stdio: ['ignore', 'pipe', 'pipe'] });
     let stdout = '', stderr = '', late = false;
     child.stdout.setEncoding('utf8').on('data', (text) => { stdout += text; });
     child.stderr.setEncoding('utf8').on('data', (text) => { stderr += text; });
@@ -67,44 +67,47 @@ export function createHousehold() {
     return { status, stdout, stderr };
   }
 
-  /** With `--json`: exactly one document on stdout, and the expected exit status. */
-  async function zunoJson(expected, ...words) {
-    const { status, stdout, stderr } = await zuno(...words, '--json');
-    assert.equal(status, expected, `exit status of: zuno-lite ${words.join(' ')}\n${stdout}${stderr}`);
-    const document = JSON.parse(stdout);
-    assert.equal(document.ok, expected === 0 || expected === 1, 'ok says whether there is a result');
-    return document;
+  /** The commands, with `extra` variables in the environment of the command line. */
+  function commands(extra) {
+    const zuno = (...words) => run(extra, words);
+
+    /** With `--json`: exactly one document on stdout, and the expected exit status. */
+    async function document(expected, ...words) {
+      const { status, stdout, stderr } = await zuno(...words, '--json');
+      assert.equal(status, expected, `exit status of: zuno-lite ${words.join(' ')}\n${stdout}${stderr}`);
+      const found = JSON.parse(stdout);
+      assert.equal(found.ok, expected === 0 || expected === 1, 'ok says whether there is a result');
+      return found;
+    }
+
+    async function result(expected, outcome, tool, words) {
+      // `--yes` answers the policy's question.
+      const found = await document(expected, 'call', tool, ...words, '--yes');
+      assert.deepEqual([found.outcome, found.result.isError], [outcome, outcome === 'tool_error']);
+      return found.result;
+    }
+
+    return {
+      zuno,
+      json: (...words) => document(0, ...words),
+      /** The `error` of a command that has to end with this exit status. All five facts must be there. */
+      async failure(status, ...words) {
+        const { error } = await document(status, ...words);
+        for (const fact of ['code', 'stage', 'message', 'cause', 'recovery', 'hint']) assert.ok(typeof error[fact] === 'string' && error[fact] !== '', `the failure tells its ${fact}`);
+        return error;
+      },
+      call: (tool, ...words) => result(0, 'ok', tool, words),
+      /** A call whose tool reports an error: exit status 1, and its words are the result. */
+      toolError: (tool, ...words) => result(1, 'tool_error', tool, words),
+      /** Registers a server as a person would: `mcp add NAME ... -- node program args`. */
+      async add(name, packageName, { options = [], args = [] } = {}) {
+        const { status, stderr, stdout } = await zuno('mcp', 'add', name, ...options, '--', process.execPath, programOf(packageName), ...args);
+        assert.equal(status, 0, stdout + stderr);
+      },
+    };
   }
 
-  return {
-    base, work, zuno,
-    json: (...words) => zunoJson(0, ...words),
-    /** The `error` of a command that has to end with this exit status. All five facts must be there. */
-    async failure(status, ...words) {
-      const { error } = await zunoJson(status, ...words);
-      for (const fact of ['code', 'stage', 'message', 'cause', 'recovery', 'hint']) assert.ok(typeof error[fact] === 'string' && error[fact] !== '', `the failure tells its ${fact}`);
-      return error;
-    },
-    /** The result of a call; `--yes` answers the policy's question. */
-    async call(tool, ...words) {
-      const document = await zunoJson(0, 'call', tool, ...words, '--yes');
-      assert.equal(document.outcome, 'ok');
-      return document.result;
-    },
-    /** The result of a call whose tool reports an error: exit status 1, and its words are the result. */
-    async toolError(tool, ...words) {
-      const document = await zunoJson(1, 'call', tool, ...words, '--yes');
-      assert.equal(document.outcome, 'tool_error');
-      assert.equal(document.result.isError, true);
-      return document.result;
-    },
-    /** Registers a server as a person would: `mcp add NAME ... -- node program args`. */
-    async add(name, packageName, { options = [], args = [] } = {}) {
-      const { status, stderr, stdout } = await zuno('mcp', 'add', name, ...options, '--', process.execPath, programOf(packageName), ...args);
-      assert.equal(status, 0, stdout + stderr);
-    },
-    remove: () => rmSync(base, { recursive: true, force: true }),
-  };
+  return { base, work, ...commands({}), with: commands, remove: () => rmSync(base, { recursive: true, force: true }) };
 }
 
 export const textOf = (result) => result.content.filter((block) => block.type === 'text').map((block) => block.text).join('\n');

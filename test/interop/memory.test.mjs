@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { createHousehold, textOf } from './household.mjs';
 
 const house = createHousehold();
@@ -45,6 +46,12 @@ test('memory: a rule in the configuration settles the question, a denied tool st
   const error = await failure(7, 'call', 'memory_delete_entities', 'entityNames:=["Ada"]', '--yes', '--config', file);
   assert.equal(error.code, 'PERMISSION_DENIED');
   assert.equal(error.details.why, 'rule');
+});
+
+test('memory: behind npx, whose wrappers are ended too', async () => {
+  const added = await house.zuno('mcp', 'add', 'wrapped', '--cwd', path.dirname(fileURLToPath(import.meta.url)), '--env', `MEMORY_FILE_PATH=${graph}`, '--', 'npx', '--no-install', 'mcp-server-memory');
+  assert.equal(added.status, 0, added.stderr);
+  assert.equal((await call('wrapped_open_nodes', 'names=Ada')).structuredContent.entities[0].name, 'Ada');
 });
 
 test('sequential-thinking: booleans and integers from words, by a schema with alternatives', async () => {

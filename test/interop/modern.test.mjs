@@ -41,16 +41,14 @@ test('mongodb: tools without a database, in 2026-07-28', async () => {
 });
 
 test('mongodb: reads a resource and reports the connections it has', async () => {
-  const { contents } = await json('read', 'mongo', 'config://config');
+  const [{ contents }, result] = await Promise.all([json('read', 'mongo', 'config://config'), call('mongo_list-connections')]);
   assert.equal(JSON.parse(contents[0].text).telemetry, 'disabled');
-  const result = await call('mongo_list-connections');
   assert.deepEqual(result.structuredContent, { connections: [] });
 });
 
 test('mongodb: a missing argument is refused here, an unknown connection by the tool', async () => {
-  const error = await failure(2, 'call', 'mongo_find', 'connectionId=x', 'database=d', '--yes');
+  const [error, result] = await Promise.all([failure(2, 'call', 'mongo_find', 'connectionId=x', 'database=d', '--yes'), house.toolError('mongo_list-databases', 'connectionId=nowhere')]);
   assert.deepEqual(error.details.problems.map((problem) => problem.pointer), ['/collection']);
-  const result = await house.toolError('mongo_list-databases', 'connectionId=nowhere');
   assert.match(textOf(result), /nowhere|connect/i);
 });
 

@@ -126,3 +126,23 @@ export function exited(): AnyFailure {
 function closedHere(): AnyFailure {
   return new Failure('CONNECTION_CLOSED', 'Cannot reach server "scripted": the connection was closed by this side', { stage: 'close', details: {}, recovery: 'retryable' }) as AnyFailure;
 }
+
+export const clientInfo = { name: 'zuno-lite', version: '0.0.0-test' };
+
+/** A server of 2026-07-28: answers `server/discover`, then whatever `answers` holds. */
+export function createModernPeer(options: ScriptedPeerOptions & { readonly capabilities?: object; readonly discovered?: object } = {}): ScriptedPeer {
+  const result = {
+    resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities: options.capabilities ?? { tools: {}, resources: {}, prompts: {}, completions: {}, logging: {} },
+    ttlMs: 0, cacheScope: 'private', instructions: 'Be kind', _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'modern', version: '2' } }, ...options.discovered,
+  };
+  return createScriptedPeer({ ...options, answers: { 'server/discover': () => ({ result }), ...options.answers } });
+}
+
+/** A server of `initialize`: knows no `server/discover`. */
+export function createLegacyPeer(options: ScriptedPeerOptions & { readonly capabilities?: object; readonly revision?: string } = {}): ScriptedPeer {
+  const result = {
+    protocolVersion: options.revision ?? '2025-11-25', capabilities: options.capabilities ?? { tools: {}, resources: { subscribe: true }, prompts: {}, completions: {}, logging: {} },
+    serverInfo: { name: 'legacy', version: '1' }, instructions: 'Be brief',
+  };
+  return createScriptedPeer({ ...options, answers: { 'server/discover': () => ({ error: { code: -32601, message: 'Method not found' } }), initialize: () => ({ result }), ping: () => ({ result: {} }), ...options.answers } });
+}

@@ -26,7 +26,7 @@ async function start(t: TestContext, flags: readonly string[], helpers = 0, of: 
   return { files, peer, transport };
 }
 
-describe('close() leaves nothing alive', { skip: !posix }, () => {
+describe('close() leaves nothing alive', { skip: !posix, concurrency: 3 }, () => {
   const shapes: readonly { readonly title: string; readonly flags: readonly string[]; readonly helpers: number; readonly atMostMs: number }[] = [
     { title: 'a polite server', flags: [], helpers: 0, atMostMs: 700 },
     { title: 'a polite server that leaves helpers of all kinds', flags: ['--helpers=plain,setsid,double-fork,bare'], helpers: 4, atMostMs: 900 },
@@ -87,6 +87,16 @@ test('close() of the trees ends what still runs, and the watchdog with it', { sk
   assert.deepEqual(files.pids().filter(isAlive), []);
   assert.equal(own.size, 0);
   await waitUntilGone([watchdog]);
+});
+
+test('close() of the trees refuses what comes later and ends what was just being started', { skip: !posix }, async () => {
+  const own = createProcessTrees();
+  const request = { command: 'sleep', args: ['60'], cwd: '/', environment: definedEnvironment() };
+  const late = failureOf(own.start(request));
+  await own.close();
+  assert.equal((await late).code, 'CONNECTION_CLOSED');
+  assert.equal((await failureOf(own.start(request))).code, 'CONNECTION_CLOSED');
+  assert.equal(own.size, 0);
 });
 
 test('a watchdog that was ended is started again with the next server', { skip: !posix }, async (t) => {

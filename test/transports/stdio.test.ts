@@ -3,6 +3,8 @@ import { after, test, type TestContext } from 'node:test';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { createRedactor, redactPatterns } from '../../src/base/redact.ts';
+import { isFile } from '../../src/base/files.ts';
+import { childEnvironment } from '../../src/transports/child-environment.ts';
 import { createProcessTrees } from '../../src/transports/process-tree.ts';
 import { createStdioTransport, type StdioOptions, type StdioTransport } from '../../src/transports/stdio.ts';
 import { connectPeer, failureOf, type Peer } from '../support/peer.ts';
@@ -79,6 +81,16 @@ test('createStdioTransport() runs the server in its directory with its environme
   const environment = JSON.parse(await peer.call('environment')) as Record<string, string>;
   assert.equal(environment['ENTRY'], 'value');
   assert.match(environment['ZUNO_TREE']!, /^[0-9a-f]{24}\.\d+\.$/);
+});
+
+test('a server sees what childEnvironment() leaves: no secret of the host, PATH, and the entry wins (row 92)', async (t) => {
+  const host = { ...definedEnvironment(), ZUNO_SERVER_PASSWORD: 'secret', OTEL_EXPORTER_OTLP_HEADERS: 'secret', NODE_ENV: 'production', HTTPS_PROXY: 'http://127.0.0.1:9', LEVEL: 'host' };
+  const peer = await connected(t, [], { environment: childEnvironment({ environment: host, entryEnvironment: { LEVEL: 'entry' }, platform: process.platform, execPath: process.execPath, isFile }) });
+  const environment = JSON.parse(await peer.call('environment')) as Record<string, string>;
+  for (const name of ['ZUNO_SERVER_PASSWORD', 'OTEL_EXPORTER_OTLP_HEADERS', 'NODE_ENV']) assert.equal(environment[name], undefined);
+  assert.equal(environment['HTTPS_PROXY'], 'http://127.0.0.1:9');
+  assert.equal(environment['LEVEL'], 'entry');
+  assert.ok(environment['PATH']);
 });
 
 test('createStdioTransport() adds its marker behind that of an outer host', async (t) => {

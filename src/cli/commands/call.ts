@@ -1,3 +1,4 @@
+import { withContext } from '../../base/failure.ts';
 import type { AnyFailure } from '../../base/failure.ts';
 import type { Rule } from '../../config/types.ts';
 import type { Host } from '../../host/types.ts';
@@ -31,9 +32,10 @@ async function present(context: Context, entry: ToolEntry, result: CallToolResul
   return status;
 }
 
-/** What the schema check found, with the signature and a call to copy. */
+/** Arguments: with the signature and a call to copy. Anything of the server: with the entry it comes from. */
 async function better(failure: AnyFailure, entry: ToolEntry): Promise<AnyFailure> {
-  if (failure.code !== 'ARGUMENTS_INVALID') return failure;
+  if (failure.stage === 'permission') return failure;
+  if (failure.code !== 'ARGUMENTS_INVALID') return withContext(failure, { origin: entry.origin });
   const { argumentsFailure } = await import('../arguments.ts');
   return argumentsFailure(entry.id, entry.definition.inputSchema, failure.details.problems) as AnyFailure;
 }

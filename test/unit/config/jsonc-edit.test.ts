@@ -64,7 +64,7 @@ test('removeJsonc() takes the lines of a member and leaves all comments', () => 
   assert.equal(removed('{"a":1, "b":2, "c":3}', ['b']), '{"a":1, "c":3}');
   assert.equal(removed('{"a":1, "b":2}', ['b']), '{"a":1 }');
   assert.equal(removed('{"a":1}', ['a']), '{}');
-  assert.equal(removed('{"a":1 /* x */, "b":2}', ['a']), '{ /* x */ "b":2}');
+  assert.equal(removed('{"a":1 /* x */, "b":2}', ['a']), '{/* x */ "b":2}');
 });
 
 test('removeJsonc() removes a repeated key for good, and nothing where there is nothing', () => {

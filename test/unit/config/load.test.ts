@@ -162,7 +162,7 @@ test('loadConfig() warns about a key that stands twice', (context) => {
   const config = box.load();
   assert.equal((config.servers.get('a') as RemoteEntry).url.source, 'http://b.test/');
   assert.deepEqual(config.diagnostics.map(({ code, severity, origin }) => [code, severity, origin.line]), [['config_duplicate_key', 'warning', 2]]);
-  assert.ok(box.log.some(({ event, level }) => event === 'config.config_duplicate_key' && level === 'warning'));
+  assert.ok(box.log.some(({ event, level }) => event === 'config.duplicate_key' && level === 'warning'));
 });
 
 test('loadConfig() starts quickly: five small layers in a few milliseconds', (context) => {

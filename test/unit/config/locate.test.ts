@@ -45,3 +45,13 @@ test('locateLayers() leaves the project out on request, and takes an empty varia
   for (const value of ['0', 'false', '', 'no']) assert.ok(listed(box, box.checkout, { ZUNO_DISABLE_PROJECT_CONFIG: value }).some((line) => line.startsWith('!')));
   assert.deepEqual(listed(box, box.checkout, { ZUNO_CONFIG: '', ZUNO_CONFIG_DIR: ' ', ZUNO_CONFIG_CONTENT: '' }).filter((line) => line.startsWith('env')), []);
 });
+
+test('locateLayers() leaves out of the project what is trusted elsewhere: a named file, the own configuration', (context) => {
+  const box = sandbox(context);
+  const local = { mcp: { fs: { type: 'local', command: ['node'] } } };
+  const file = box.write('work/checkout/zuno.json', local);
+  for (const options of [{ configFile: 'zuno.json' }, { environment: { ZUNO_CONFIG: file } }, { environment: { ZUNO_CONFIG_DIR: '.' } }]) assert.equal(box.load(options).servers.get('fs')?.kind, 'local');
+  box.refused('TRUST_REFUSED');
+  box.write('home/.config/zuno/zuno.json', local);
+  assert.equal(box.load({ cwd: box.paths.config }).servers.get('fs')?.origin.layer, 'global');
+});

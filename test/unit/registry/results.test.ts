@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { renderResource, renderResult, textOf } from '../../../src/registry/results.ts';
+import type { Part } from '../../../src/registry/results.ts';
+import { result, words } from './entries.ts';
+
+const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1').toString('base64');
+const texts = (parts: readonly Part[]): string[] => parts.map((part) => part.text);
+
+describe('renderResult()', () => {
+  test('makes every block type visible, in the server’s order (row 167)', () => {
+    const { parts, isError } = renderResult(result([
+      words('first'),
+      { type: 'image', data: PNG, mimeType: 'image/png' },
+      { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' },
+      { type: 'resource_link', uri: 'file:///a.txt', name: 'a', title: 'A file', mimeType: 'text/plain', size: 2048, description: 'notes' },
+      { type: 'resource_link', uri: 'file:///b', name: 'b' },
+      { type: 'resource', resource: { uri: 'file:///c', mimeType: 'text/plain', text: 'body' } },
+      { type: 'resource', resource: { uri: 'file:///d', mimeType: 'application/zip', blob: 'AAAAAAAA' } },
+      { type: 'unknown', block: { type: 'hologram', z: 1 } },
+      { type: 'unknown', block: undefined },
+    ]));
+    assert.equal(isError, false);
+    assert.deepEqual(texts(parts), [
+      'first', '[image: image/png (12 B)]', '[MCP audio content omitted: audio/wav (3 B)]',
+      'Resource link: a\nTitle: A file\nURI: file:///a.txt\nMIME: text/plain\nSize: 2.0 KiB\nDescription: notes', 'Resource link: b\nURI: file:///b',
+      'Resource: file:///c\nMIME: text/plain\n\nbody', 'Resource: file:///d\nMIME: application/zip\n[MCP resource blob omitted: application/zip (6 B)]',
+      '{"type":"hologram","z":1}', 'null',
+    ]);
+    assert.deepEqual(parts[1], { kind: 'image', text: '[image: image/png (12 B)]', mediaType: 'image/png', data: PNG, bytes: 12, inline: true });
+    assert.deepEqual(parts[2], { kind: 'binary', text: '[MCP audio content omitted: audio/wav (3 B)]', mediaType: 'audio/wav', data: 'AAAA', bytes: 3 });
+  });
+
+  test('refuses an svg image with reason and size (row 170)', () => {
+    assert.deepEqual(texts(renderResult(result([{ type: 'image', data: 'PHN2Zy8+', mimeType: 'image/svg+xml' }])).parts), ['[MCP image content omitted: image/svg+xml (6 B): this media type is not passed on]']);
+  });
+
+  test('puts structured content last, and empty ones nowhere (row 168)', () => {
+    assert.deepEqual(texts(renderResult(result([words('a'), words('b')], { structuredContent: { n: 1 } })).parts), ['a', 'b', 'Structured content:\n{\n  "n": 1\n}']);
+    for (const structuredContent of [undefined, null, [], {}]) assert.deepEqual(texts(renderResult(result([words('a')], { structuredContent })).parts), ['a']);
+    for (const structuredContent of [0, false, '']) assert.deepEqual(texts(renderResult(result([], { structuredContent })).parts), [`Structured content:\n${JSON.stringify(structuredContent)}`]);
+  });
+
+  test('leaves structured content out where a text block already is that JSON (row 168)', () => {
+    assert.deepEqual(texts(renderResult(result([words('{ "b": 2, "a": 1 }')], { structuredContent: { a: 1, b: 2 } })).parts), ['{ "b": 2, "a": 1 }']);
+    assert.equal(renderResult(result([words('{"a":2}')], { structuredContent: { a: 1 } })).parts.length, 2);
+  });
+
+  test('marks an error, unless the result brings its own words (row 169)', () => {
+    const rendered = renderResult(result([words('boom')], { isError: true }));
+    assert.equal(rendered.isError, true);
+    assert.deepEqual(texts(rendered.parts), ['MCP tool returned an error:\nboom']);
+    assert.deepEqual(texts(renderResult(result([], { isError: true })).parts), ['MCP tool returned an error:']);
+    assert.deepEqual(texts(renderResult(result([{ type: 'audio', data: '', mimeType: '' }], { isError: true })).parts), ['MCP tool returned an error:', '[MCP audio content omitted: unknown (0 B)]']);
+    const own = renderResult(result([words('boom')], { isError: true, _meta: { 'zcode/errorPresentation': 'message-only' } }));
+    assert.deepEqual([own.isError, texts(own.parts)], [true, ['boom']]);
+  });
+
+  test('is one empty text when there is nothing', () => {
+    assert.deepEqual(renderResult(result([])).parts, [{ kind: 'text', text: '' }]);
+    assert.deepEqual(renderResult(result([words('')])).parts, [{ kind: 'text', text: '' }]);
+  });
+});
+
+describe('renderResource()', () => {
+  test('shows a blob of an allowed type as the image it is', () => {
+    const parts = renderResource({ uri: 'file:///x.png', mimeType: 'image/png', blob: PNG });
+    assert.deepEqual(parts.map(({ kind }) => kind), ['text', 'image']);
+  });
+
+  test('names a resource without contents', () => {
+    assert.deepEqual(renderResource({ uri: 'file:///x' }), [{ kind: 'text', text: 'Resource: file:///x' }]);
+    assert.deepEqual(texts(renderResource({ uri: 'file:///x', text: '' })), ['Resource: file:///x\n\n']);
+  });
+});
+
+test('textOf() joins by a blank line', () => {
+  assert.equal(textOf(renderResult(result([words('a'), words('b')])).parts), 'a\n\nb');
+});
