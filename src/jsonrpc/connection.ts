@@ -271,7 +271,7 @@ export async function openConnection(transport: Transport, options: { readonly i
         if (take(id) === undefined) return;
         // Whoever sends knows whether the request can have arrived: anything but `unknown` means that nothing happened.
         const failure = toFailure(error, entry.stage);
-        if (failure.recovery === 'unknown') lose(entry, 'closed', failure); else entry.reject(failure);
+        if (failure.recovery === 'unknown') lose(entry, whyLost(failure), failure); else entry.reject(failure);
       });
     });
   }
@@ -364,6 +364,10 @@ function reasonText(why: 'timeout' | 'closed' | 'unreadable' | 'canceled', entry
     case 'unreadable': return `its answer cannot be read (${cause.message})`;
     case 'canceled': return 'it was canceled before the answer';
   }
+}
+
+function whyLost({ code }: AnyFailure): 'timeout' | 'closed' | 'unreadable' {
+  return code === 'TIMEOUT' ? 'timeout' : code === 'PROTOCOL_VIOLATION' || code === 'LIMIT_EXCEEDED' ? 'unreadable' : 'closed';
 }
 
 /** A request that only reads has failed, whatever became of it on the way: it may be repeated. */

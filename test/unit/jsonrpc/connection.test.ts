@@ -322,6 +322,15 @@ test('a refusal that cannot rule out that the request arrived leaves the outcome
   assert.equal(read.stage, 'list');
 });
 
+test('a lost answer of a mutating request says how it was lost (row 107)', async () => {
+  for (const [code, why] of [['PROTOCOL_VIOLATION', 'unreadable'], ['LIMIT_EXCEEDED', 'unreadable'], ['TIMEOUT', 'timeout'], ['CONNECTION_CLOSED', 'closed']] as const) {
+    const lost = new Failure(code, 'Cannot get the answer', { stage: 'call', details: { afterMs: 7 } as never, recovery: 'unknown' });
+    const { connection } = await setup({ onSend: () => Promise.reject(lost) });
+    const failure = await failureOf(connection.request('tools/call', mutating()), 'OUTCOME_UNKNOWN');
+    assert.deepEqual([failure.details.why, failure.cause], [why, lost]);
+  }
+});
+
 test('a refusal that comes after the answer changes nothing', async () => {
   let refuse: (reason: unknown) => void = () => {};
   const { peer, connection } = await setup({ onSend: () => new Promise((_, reject) => { refuse = reject; }) });
@@ -461,6 +470,13 @@ test('an answer that fails becomes an internal error for the peer and a notice f
     assert.deepEqual(peer.sent, [{ jsonrpc: '2.0', id: 1, error: { code: -32603, message: 'The client failed to answer' } }]);
     assert.equal(notices.length, 1);
   }
+});
+
+test('a peer that must not ask gets no answer', async () => {
+  const { peer, notices } = await setup({ inbound: { request: () => undefined } });
+  for (let id = 0; id < limits.inboundRequests + 2; id++) peer.request(id, 'ping');
+  await settledMicrotasks();
+  assert.deepEqual([peer.sent, notices], [[], []]);
 });
 
 test('a request that the peer cancels is aborted and not answered; other notifications pass', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
-import { Failure, isFailure, type AnyFailure, type FailureCode } from '../../../src/base/failure.ts';
+import { Failure, isFailure, type AnyFailure, type FailureCode, type Stage } from '../../../src/base/failure.ts';
 import type { Notice } from '../../../src/jsonrpc/transport.ts';
 import { connectClient } from '../../../src/mcp/connect.ts';
 import type { Client, ConnectOptions, Era } from '../../../src/mcp/types.ts';
@@ -181,7 +181,7 @@ const http: ScriptedPeerOptions = { kind: 'streamable-http', perRequest: true };
 function refusing(failure: AnyFailure, options: ScriptedPeerOptions = http): ScriptedPeer {
   return createLegacyPeer({ ...options, answers: { 'server/discover': silent }, onSend: (message) => (message.kind === 'request' && message.method === 'server/discover' ? Promise.reject(failure) : undefined) });
 }
-const status = (code: number): AnyFailure => new Failure('HTTP_STATUS', `Cannot reach http://127.0.0.1:1/mcp: status ${code}`, { stage: 'probe', details: { status: code, url: 'http://127.0.0.1:1/mcp', excerpt: '' } }) as AnyFailure;
+const status = (code: number, stage: Stage = 'probe'): AnyFailure => new Failure('HTTP_STATUS', `Cannot reach http://127.0.0.1:1/mcp: status ${code}`, { stage, details: { status: code, url: 'http://127.0.0.1:1/mcp', excerpt: '' } }) as AnyFailure;
 
 test('connectClient() takes an HTTP refusal of the unknown for a legacy server, and trouble for trouble', async () => {
   for (const code of [400, 404, 405, 406, 415, 422]) assert.equal((await connect(refusing(status(code)))).era, 'legacy', String(code));
@@ -222,7 +222,7 @@ test('connectClient() knows that HTTP+SSE is legacy', async () => {
 });
 
 test('connectClient() tries the older transport when the handshake meets 400, 404 or 405, and tells both stories when that fails too (row 99)', async () => {
-  const closed = (code: number): ScriptedPeer => createScriptedPeer({ ...http, onSend: () => Promise.reject(status(code)) });
+  const closed = (code: number): ScriptedPeer => createScriptedPeer({ ...http, onSend: (message) => Promise.reject(status(code, message.kind === 'request' && message.method === 'initialize' ? 'handshake' : 'probe')) });
   for (const code of [400, 404, 405]) {
     const newer = closed(code), older = createLegacyPeer({ kind: 'sse' });
     assert.equal((await connect(newer, { fallback: () => older.transport })).era, 'legacy');
