@@ -138,6 +138,54 @@ export function remove(file: string): void {
   }
 }
 
+/** Owner and links matter where secrets rest: whoever can swap a file or its directory can read or replace what is in it. */
+function strangersHand(stat: fs.Stats): boolean {
+  const uid = process.getuid?.();
+  return uid !== undefined && stat.uid !== uid;
+}
+
+/**
+ * A directory for secrets: made 0700, or checked to be a real directory of ours and closed to everybody else. True when it had to be
+ * closed. Fails with CONFIG_UNREADABLE when it is a link, no directory, or another user's. Windows has only the access list of its parent.
+ */
+export function makePrivateDirectory(directory: string): boolean {
+  makeDirectory(directory);
+  try {
+    const stat = fs.lstatSync(directory);
+    if (!stat.isDirectory()) throw unsuitable(directory, 'it is not a real directory');
+    if (strangersHand(stat)) throw unsuitable(directory, 'it belongs to another user');
+    if (process.platform === 'win32' || (stat.mode & 0o077) === 0) return false;
+    fs.chmodSync(directory, 0o700);
+    return true;
+  } catch (error) {
+    throw error instanceof Failure ? error : refusal('use', directory, error);
+  }
+}
+
+/** `readText` for a file with secrets: no link is followed, another user's file is refused, and one that others may read is closed first. */
+export function readPrivateText(file: string, maxBytes: number): string | undefined {
+  try {
+    const stat = fs.lstatSync(file, { throwIfNoEntry: false });
+    if (stat === undefined) return undefined;
+    if (!stat.isFile()) throw unsuitable(file, 'it is not a regular file');
+    if (strangersHand(stat)) throw unsuitable(file, 'it belongs to another user');
+    if (process.platform !== 'win32' && (stat.mode & 0o077) !== 0) fs.chmodSync(file, 0o600);
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(systemCode(error))) return undefined;
+    throw error instanceof Failure ? error : refusal('read', file, error);
+  }
+  return readText(file, maxBytes);
+}
+
+/** Gives a file another name. Fails with CONFIG_UNREADABLE. */
+export function rename(from: string, to: string): void {
+  try {
+    fs.renameSync(from, to);
+  } catch (error) {
+    throw refusal('move', from, error);
+  }
+}
+
 /** Adds to the end of a file and creates it (0600 unless `mode` says otherwise). One call is one write. */
 export async function appendText(file: string, text: string, mode = 0o600): Promise<void> {
   try {

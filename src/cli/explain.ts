@@ -3,6 +3,7 @@ import type { AnyFailure, FailureCode, Origin, Problem, Recovery } from '../base
 import { isObject } from '../base/json.ts';
 import { redactPatterns } from '../base/redact.ts';
 import { oneLine, shorten } from '../base/text.ts';
+import { maskArguments } from '../registry/asking.ts';
 import { bold, dim, red } from './span.ts';
 import type { Line } from './span.ts';
 
@@ -115,6 +116,11 @@ export function explain(failure: AnyFailure): Line[] {
   ];
 }
 
+/** What a server sent along is masked by the names of its members too; our own facts have names of their own. */
+function shownDetails(failure: AnyFailure): unknown {
+  return failure.code === 'REMOTE_ERROR' ? maskArguments({ ...failure.details }) : redactDeep(failure.details);
+}
+
 function redactDeep(value: unknown): unknown {
   if (typeof value === 'string') return redactPatterns(value);
   if (Array.isArray(value)) return value.map(redactDeep);
@@ -129,7 +135,7 @@ export function failureDocument(failure: AnyFailure): object {
     message: messageOf(failure),
     cause: redactPatterns(causeText(failure)),
     recovery: failure.recovery,
-    details: redactDeep(failure.details),
+    details: shownDetails(failure),
     origin: failure.origin ?? null,
     hint: nextText(failure),
   };

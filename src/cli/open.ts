@@ -4,11 +4,12 @@ import { Failure, toFailure } from '../base/failure.ts';
 import type { AnyFailure } from '../base/failure.ts';
 import { resolvePaths } from '../base/paths.ts';
 import type { Paths } from '../base/paths.ts';
+import { redactPatterns } from '../base/redact.ts';
 import { nearest } from '../base/text.ts';
 import type { Config, Rule, ServerEntry } from '../config/types.ts';
 import type { Host, OpenServer, Person } from '../host/types.ts';
 import type { Context } from './command.ts';
-import { yellow } from './span.ts';
+import { dim, yellow } from './span.ts';
 
 export function pathsOf({ terminal }: Context): Paths {
   const { environment } = terminal;
@@ -87,7 +88,12 @@ export async function eachServer<T>(host: Host, names: readonly string[], signal
 
 export const enabledServers = (config: Config): string[] => (config.mcpEnabled ? [...config.servers.values()].filter((entry) => entry.enabled).map((entry) => entry.name) : []);
 
-/** Servers that could not be asked, one line each on stderr. */
+/** Servers that could not be asked: what, why, and what to do, on stderr. */
 export function tellFailures({ terminal }: Context, failures: readonly { readonly server: string; readonly failure: AnyFailure }[]): void {
-  for (const { server, failure } of failures) terminal.alert(yellow(`${server}: `), failure.message, `; next: ${failure.hint ?? `zuno-lite mcp debug ${server}`}`);
+  for (const { server, failure } of failures) {
+    terminal.alert(yellow(`${server}: `), failure.message);
+    const said = failure.code === 'SERVER_EXITED' || failure.code === 'CONNECTION_CLOSED' ? (failure.details.stderrTail ?? '').trimEnd().split('\n').at(-1) : '';
+    if (said) terminal.alert(dim('  its stderr: '), redactPatterns(said));
+    terminal.alert(dim('  next: '), failure.hint ?? `zuno-lite mcp debug ${server}`);
+  }
 }

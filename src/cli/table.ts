@@ -6,11 +6,16 @@ export interface Column {
   readonly title: string;
   /** May be cut when the row is too wide; the highest number gives way first. Absent: never cut. */
   readonly shrink?: number;
+  /** Cells it keeps as long as others can still give way. Default: 12, and 6 before it goes below. */
+  readonly least?: number;
   readonly align?: 'right';
+  /** Which end gives way. Default: `end`; paths tell more at their end. */
+  readonly cut?: 'start' | 'end';
 }
 
 const GAP = 2;
-const LEAST = 12;
+/** What a column that gives way keeps at first, when that is not enough, and when nothing is. */
+const LEAST = [12, 6, 1];
 
 // Blocks of characters that take two cells on a terminal (Unicode East Asian Width W and F, emoji), first and last code point.
 const WIDE: readonly (readonly [number, number])[] = [
@@ -45,6 +50,12 @@ export function fit(text: string, cells: number): string {
   return out;
 }
 
+/** The same with the start cut off. */
+function fitEnd(text: string, cells: number): string {
+  const mirrored = (one: string): string => [...one].reverse().join('');
+  return mirrored(fit(mirrored(text), cells));
+}
+
 const textOf = (span: Span): string => oneLine(typeof span === 'string' ? span : span.text);
 const styleOf = (span: Span): Style | undefined => (typeof span === 'string' ? undefined : span.style);
 const painted = (text: string, style: Style | undefined): Span => (style === undefined ? text : { text, style });
@@ -53,11 +64,14 @@ const painted = (text: string, style: Style | undefined): Span => (style === und
 function shrinkTo(widths: number[], columns: readonly Column[], width: number): void {
   let excess = widths.reduce((sum, one) => sum + one + GAP, -GAP) - width;
   const willing = columns.map((column, index) => ({ index, shrink: column.shrink ?? 0 })).filter((one) => one.shrink > 0).sort((a, b) => b.shrink - a.shrink);
-  for (const { index } of willing) {
-    if (excess <= 0) return;
-    const taken = Math.min(excess, Math.max(0, widths[index]! - LEAST));
-    widths[index] = widths[index]! - taken;
-    excess -= taken;
+  for (const [pass, standard] of LEAST.entries()) {
+    for (const { index } of willing) {
+      if (excess <= 0) return;
+      const least = pass < LEAST.length - 1 ? columns[index]!.least ?? standard : standard;
+      const taken = Math.min(excess, Math.max(0, widths[index]! - least));
+      widths[index] = widths[index]! - taken;
+      excess -= taken;
+    }
   }
 }
 
@@ -72,7 +86,7 @@ export function layOut(columns: readonly Column[], rows: readonly (readonly Span
   return cells.map((row) => {
     const line: Span[] = [];
     row.forEach(({ text, style }, index) => {
-      const cut = fit(text, widths[index]!);
+      const cut = (shown[index]!.cut === 'start' ? fitEnd : fit)(text, widths[index]!);
       const padding = ' '.repeat(widths[index]! - displayWidth(cut));
       const last = index === row.length - 1;
       if (shown[index]!.align === 'right') line.push(padding, painted(cut, style));

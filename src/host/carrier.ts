@@ -16,6 +16,8 @@ export interface ConnectContext {
   readonly life: 'one-shot' | 'session';
   answersFor(entry: ServerEntry): Answers;
   memoryFor(entry: ServerEntry): EraMemory | undefined;
+  /** A server is on its way: time for what can be done meanwhile. */
+  onStarted?(): void;
 }
 
 export interface Carrier {

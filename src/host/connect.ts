@@ -6,8 +6,7 @@ import type { Log } from '../base/log.ts';
 import { createRedactor } from '../base/redact.ts';
 import { expand } from '../config/substitute.ts';
 import type { ServerEntry } from '../config/types.ts';
-import type { Notice } from '../jsonrpc/transport.ts';
-import { connectClient } from '../mcp/connect.ts';
+import type { Notice, Transport } from '../jsonrpc/transport.ts';
 import type { Carrier, ConnectContext, Secrets } from './carrier.ts';
 import type { Connect } from './connections.ts';
 
@@ -22,8 +21,13 @@ async function carrierFor(entry: ServerEntry, context: ConnectContext, secrets: 
 export function createConnect(context: ConnectContext): Connect {
   return async (entry, { signal, onStage }) => {
     const carrier = await carrierFor(entry, context, secretsOf(entry, context));
+    // A process needs a while to be there; the rest of our own code is loaded in that time.
+    let first: Transport | undefined = carrier.transport();
+    first.prepare?.(signal);
+    const { connectClient } = await import('../mcp/connect.ts');
+    context.onStarted?.();
     const client = await connectClient({
-      transport: carrier.transport, fallback: carrier.fallback, protocol: entry.protocol, clientInfo: context.clientInfo, answers: context.answersFor(entry),
+      transport: () => { const made = first ?? carrier.transport(); first = undefined; return made; }, fallback: carrier.fallback, protocol: entry.protocol, clientInfo: context.clientInfo, answers: context.answersFor(entry),
       requestMs: entry.timeouts.requestMs, connectMs: entry.timeouts.connectMs, signal, memory: context.memoryFor(entry),
       onNotice: (notice) => logNotice(context.log, entry.name, notice), onStage,
     }).catch((error: unknown) => { carrier.dispose?.(); throw error; });

@@ -7,8 +7,7 @@ import { nearest } from '../base/text.ts';
 import type { ServerEntry } from '../config/types.ts';
 import type { CloseReport } from '../jsonrpc/transport.ts';
 import type { Answers, Listing, Tool } from '../mcp/types.ts';
-import { buildCatalogue, findTool } from '../registry/catalog.ts';
-import { createGate } from '../registry/gate.ts';
+import type { Gate, GateOptions } from '../registry/gate.ts';
 import { candidateServers } from '../registry/names.ts';
 import type { ToolEntry } from '../registry/types.ts';
 import { createProcessTrees } from '../transports/process-tree.ts';
@@ -20,6 +19,8 @@ import { createToolNames } from './tool-names.ts';
 import type { Host, HostOptions, OpenServer, ToolListing } from './types.ts';
 import { version } from '../base/version.ts';
 
+type Registry = Pick<typeof import('../registry/catalog.ts'), 'buildCatalogue' | 'findTool'> & { readonly gate: Gate };
+
 export function createHost(options: HostOptions): Host {
   const { config, person } = options;
   const log = options.log ?? silentLog;
@@ -29,12 +30,20 @@ export function createHost(options: HostOptions): Host {
   const listings = new Map<string, { readonly opened: OpenServer; readonly listing: Listing<Tool> }>();
   let closing: Promise<CloseReport> | undefined;
 
-  const connections = createConnections(config, createConnect({
+  const connect = createConnect({
     environment: options.environment, workspace: config.workspace, trees, log, life: options.life ?? 'session',
     clientInfo: { name: 'zuno-lite', version }, answersFor, memoryFor: (entry) => eras.forIdentity(connectionIdentity(entry, config.workspace)),
-  }));
+    onStarted: () => void loadRegistry(),
+  });
+  const connections = createConnections(config, connect);
 
-  const gate = createGate({
+  // Loaded while the first server starts: its process takes longer for that than reading our files does.
+  let registry: Promise<Registry> | undefined, gate: Gate | undefined;
+  const loadRegistry = (): Promise<Registry> => (registry ??= Promise.all([import('../registry/catalog.ts'), import('../registry/gate.ts')]).then(([catalog, { createGate }]) => {
+    gate = createGate(gateOptions());
+    return { ...catalog, gate };
+  }));
+  const gateOptions = (): GateOptions => ({
     permissions: config.permissions,
     extraRules: options.rules ?? [],
     assumeYes: options.assumeYes ?? false,
@@ -88,7 +97,7 @@ export function createHost(options: HostOptions): Host {
         return undefined;
       }
     }));
-    const roster = await names.roster();
+    const [roster, { buildCatalogue }] = await Promise.all([names.roster(), loadRegistry()]);
     const { entries, dropped, renamed } = buildCatalogue(found.filter((one) => one !== undefined), { naming: config.naming, servers: config.servers.keys(), roster });
     return { entries, dropped, renamed, failures: failures.sort((a, b) => (a.server < b.server ? -1 : 1)) };
   }
@@ -101,7 +110,7 @@ export function createHost(options: HostOptions): Host {
     for (const server of candidates) {
       const { entries, failures } = await listTools([server], signal);
       firstFailure ??= failures[0]?.failure;
-      const result = findTool(words, entries);
+      const result = (await loadRegistry()).findTool(words, entries);
       if (result.kind === 'found') return result.entry;
       if (result.kind === 'ambiguous') throw ambiguous(words, result.entries);
       close = [...close, ...result.nearest];
@@ -117,8 +126,11 @@ export function createHost(options: HostOptions): Host {
     open: connections.open,
     listTools,
     findTool: find,
-    decide: (entry) => gate.decide(entry),
-    call: (entry, args, call) => gate.call(entry, args, call ?? {}),
+    decide(entry) {
+      if (gate === undefined) throw new TypeError('An entry of this host is needed: list the tools first');
+      return gate.decide(entry);
+    },
+    call: async (entry, args, call) => (await loadRegistry()).gate.call(entry, args, call ?? {}),
     close: () => (closing ??= shutDown()),
     killSync: () => trees.killAllSync(),
   };

@@ -44,6 +44,8 @@ export interface Transport {
   readonly kind: 'stdio' | 'streamable-http' | 'sse' | 'memory';
   /** True when every request has a stream of its own, whose end cancels it (Streamable HTTP). */
   readonly perRequest: boolean;
+  /** Begins what takes long (a process) ahead of `open`, which must follow. Its failure is told by `open`. */
+  prepare?(signal: AbortSignal): void;
   /** Starts or reaches the peer. Rejects with a `Failure`; then nothing is left behind. `signal` ends the attempt. */
   open(sink: Sink, signal: AbortSignal): Promise<void>;
   /**

@@ -48,11 +48,9 @@ export function temporary(what: string, failure: AnyFailure): AnyFailure {
 }
 
 /** Failures of the network, of time and of overload: nothing that was stored may be deleted for them. */
-export function isTemporary(error: unknown): error is AnyFailure {
-  if (!isFailure(error)) return false;
+export function isTemporary(error: AnyFailure): boolean {
   switch (error.code) {
-    case 'TIMEOUT': case 'CONNECTION_CLOSED': return true;
-    case 'CONNECT_FAILED': return true;
+    case 'TIMEOUT': case 'CONNECTION_CLOSED': case 'CONNECT_FAILED': return true;
     case 'HTTP_STATUS': return error.recovery === 'retryable';
     default: return false;
   }

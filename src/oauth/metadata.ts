@@ -34,10 +34,9 @@ export async function discoverServer(context: DiscoveryContext, issuer: string):
     const fetched = await fetchDocument(request, url, signal);
     if (fetched.kind === 'document') {
       const checked = checkServer(fetched.document, issuer, settings);
-      if ('issuer' in checked && !('rank' in checked)) return checked;
-      const found = checked as Objection;
-      attempts.push({ url, why: found.why });
-      if (objection === undefined || found.rank > objection.rank) objection = found;
+      if (!('rank' in checked)) return checked;
+      attempts.push({ url, why: checked.why });
+      if (objection === undefined || checked.rank > objection.rank) objection = checked;
       continue;
     }
     attempts.push({ url, why: fetched.why });

@@ -44,11 +44,19 @@ export function createStdioTransport(options: StdioOptions): StdioTransport {
   const framing = createFraming({ onMessage: (message) => { if (over === undefined) sink!.message(message); }, onNotice: (notice) => { if (over === undefined) sink!.notice(notice); } });
   const stderr = createStderrTail(options.redact, (line) => sink?.notice({ kind: 'stderr', line }));
 
+  let starting: Promise<ServerProcess> | undefined;
+
+  function prepare(signal: AbortSignal): void {
+    if (signal.aborted || starting !== undefined) return;
+    starting = options.trees.start(options);
+    starting.catch(() => {});                              // `open` tells it
+  }
+
   async function open(to: Sink, signal: AbortSignal): Promise<void> {
     if (sink !== undefined) throw new TypeError('This transport was opened before; make a new one');
     sink = to;
-    if (signal.aborted) throw canceled(signal);
-    const started = await options.trees.start(options);
+    if (signal.aborted && starting === undefined) throw canceled(signal);
+    const started = await (starting ?? options.trees.start(options));
     if (signal.aborted || closing !== undefined) {
       await started.end(0);
       throw signal.aborted ? canceled(signal) : closedHere();
@@ -178,6 +186,7 @@ export function createStdioTransport(options: StdioOptions): StdioTransport {
   return {
     kind: 'stdio',
     perRequest: false,
+    prepare,
     open,
     send,
     close,

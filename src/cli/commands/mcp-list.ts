@@ -58,7 +58,7 @@ function document(row: Row): object {
 function statusCell(row: Row): Span {
   switch (row.status) {
     case 'connected': return green('connected');
-    case 'failed': case 'invalid': return red(row.probed?.failureKind === undefined ? row.status : `failed: ${row.probed.failureKind}`);
+    case 'failed': case 'invalid': return red(row.probed?.failureKind ?? row.status);
     case 'disconnected': return yellow('disconnected');
     default: return dim(row.status);
   }
@@ -66,8 +66,8 @@ function statusCell(row: Row): Span {
 
 function show({ terminal }: Context, rows: readonly Row[]): void {
   terminal.table(
-    [{ title: 'NAME' }, { title: 'STATUS' }, { title: 'TRANSPORT' }, { title: 'TOOLS', align: 'right' }, { title: 'PROTOCOL' }, { title: 'RUNS / REACHES', shrink: 3 }, { title: 'ORIGIN', shrink: 2 }],
-    rows.map((row) => [bold(row.name), statusCell(row), row.transport, row.probed?.toolCount === undefined ? '' : String(row.probed.toolCount), row.probed?.revision === undefined ? '' : `${row.probed.revision} (${row.probed.era})`, row.target, row.origin === undefined ? '' : placeText(row.origin)]),
+    [{ title: 'NAME' }, { title: 'STATUS', shrink: 1, least: 20 }, { title: 'TRANSPORT' }, { title: 'TOOLS', align: 'right' }, { title: 'ERA' }, { title: 'RUNS / REACHES', shrink: 3 }, { title: 'ORIGIN', shrink: 2, least: 24, cut: 'start' }],
+    rows.map((row) => [bold(row.name), statusCell(row), row.transport, row.probed?.toolCount === undefined ? '' : String(row.probed.toolCount), row.probed?.era ?? '', row.target, row.origin === undefined ? '' : placeText(row.origin)]),
   );
 }
 
