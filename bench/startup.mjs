@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 // node startup.mjs [--rounds 15] [--only help,call] [--json] [--check]: what one run of the command line costs, as wall time of the whole process.
-// Every sample of a case is followed by one of `node -e 0`; the ratio is the median of the case over the median of those.
-// `server` is the server of the `call` cases started by hand and asked the same three things: the floor of a cold call.
+// Every sample of a case is followed by one of `node -e 0`; the ratio is the median over these pairs, `best` is fastest over fastest.
+// `floor` is a cold call by the least program there can be (floor.cjs): whatever `call` costs above it is ours.
 // ZUNO_CLI names another entry file (default: bin/zuno-lite.js). `--check` exits 1 when a case misses its target.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ import path from 'node:path';
 const at = (...parts) => path.join(path.dirname(fileURLToPath(import.meta.url)), ...parts);
 const argument = (name, fallback) => { const i = process.argv.indexOf(`--${name}`); return i < 0 ? fallback : process.argv[i + 1]; };
 const has = (name) => process.argv.includes(`--${name}`);
-const rounds = Number(argument('rounds', 15)), only = argument('only', '')?.split(',').filter(Boolean) ?? [];
+const rounds = Number(argument('rounds', 15)), only = argument('only', '').split(',').filter(Boolean);
 const cli = process.env.ZUNO_CLI ?? at('..', 'bin', 'zuno-lite.js'), tiny = at('servers', 'tiny.mjs');
 
 // A configuration of its own, and nothing inherited that changes how fast Node itself starts.
@@ -30,7 +30,7 @@ const cases = {
   help: { argv: zuno('--help'), expect: /mcp add/, target: 1.3 },
   'help-call': { argv: zuno('call', '--help'), expect: /call TOOL/ },
   'list-no-probe': { argv: zuno('mcp', 'list', '--no-probe'), expect: /tiny/ },
-  server: { run: bareServer },
+  floor: { argv: [at('floor.cjs'), process.execPath, tiny], expect: /^hello$/m },
   call: { argv: zuno('call', 'tiny.echo', 'text=hello', '--yes'), expect: /^hello$/m, target: 2.6 },
   'call-legacy': { argv: zuno('call', 'old.echo', 'text=hello', '--yes'), expect: /^hello$/m, target: 2.6 },
   tools: { argv: zuno('tools', 'tiny'), expect: /echo/ },
@@ -38,7 +38,7 @@ const cases = {
 
 function run(name, { argv, expect }) {
   const startedAt = performance.now();
-  const done = spawnSync(process.execPath, argv, { cwd: path.join(home, 'work'), env: environment, encoding: 'utf8', timeout: 30_000 });
+  const done = spawnSync(process.execPath, argv, { cwd: path.join(home, 'work'), env: environment, encoding: 'utf8', timeout: 30_000, stdio: ['ignore', 'pipe', 'pipe'] });
   const ms = performance.now() - startedAt;
   if (done.status !== 0 || !expect.test(done.stdout)) throw new Error(`${name}: exit ${done.status ?? done.signal}\n${done.stdout}${done.stderr}`);
   return ms;
@@ -48,20 +48,6 @@ function empty() {
   spawnSync(process.execPath, ['-e', '0'], { cwd: path.join(home, 'work'), env: environment });
   return performance.now() - startedAt;
 }
-/** Discover, list and call by hand: from the start of the server to the answer of the call. */
-function bareServer() {
-  return new Promise((resolve, reject) => {
-    const startedAt = performance.now();
-    const child = spawn(process.execPath, [tiny], { cwd: path.join(home, 'work'), env: environment, stdio: ['pipe', 'pipe', 'ignore'] });
-    const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
-    const steps = [['server/discover', {}], ['tools/list', {}], ['tools/call', { name: 'echo', arguments: { text: 'hello' } }]];
-    let step = 0, text = '';
-    const next = () => { const [method, params] = steps[step++]; child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: step, method, params: { ...params, _meta: meta } })}\n`); };
-    child.on('error', reject).on('exit', () => resolve(performance.now() - startedAt));
-    child.stdout.setEncoding('utf8').on('data', (chunk) => { text += chunk; while (text.split('\n').length > step) { if (step === steps.length) { child.stdin.end(); return; } next(); } });
-    next();
-  });
-}
 const median = (list) => { const sorted = [...list].sort((a, b) => a - b), half = sorted.length >> 1; return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2; };
 
 const report = {};
@@ -69,11 +55,11 @@ let missed = false;
 try {
   for (const [name, one] of Object.entries(cases)) {
     if (only.length > 0 && !only.includes(name)) continue;
-    const take = one.run ?? (() => run(name, one)), times = [], bare = [];
-    await take();
+    const take = () => run(name, one), times = [], bare = [];
+    take();
     empty();
-    for (let round = 0; round < rounds; round++) { times.push(await take()); bare.push(empty()); }
-    const ms = median(times), nodeMs = median(bare), ratio = ms / nodeMs;
+    for (let round = 0; round < rounds; round++) { times.push(take()); bare.push(empty()); }
+    const ms = median(times), nodeMs = median(bare), ratio = median(times.map((time, round) => time / bare[round]));
     report[name] = { ms, nodeMs, ratio, best: Math.min(...times) / Math.min(...bare), target: one.target ?? null };
     if (one.target !== undefined && ratio > one.target) missed = true;
   }

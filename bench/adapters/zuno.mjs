@@ -1,5 +1,8 @@
-// The built library: dist/client.js of this repository, or the file that ZUNO names. ZUNO_CLI (default bin/zuno-lite.js) joins cli-list.
-import { pathToFileURL, fileURLToPath } from 'node:url';
+// The built library: dist/client.js of this repository, or the file that ZUNO names; ZUNO_CLI names another command line than bin/zuno-lite.js.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 export const name = 'zuno', kinds = ['stdio'];
 const file = process.env.ZUNO ?? fileURLToPath(new URL('../../dist/client.js', import.meta.url));
 export const imports = [pathToFileURL(file).href];
@@ -13,4 +16,11 @@ export async function connect(t) {
     call: (tool, args, o) => client.callTool(tool, args, o?.onprogress ? { onProgress: o.onprogress } : undefined),
     close: () => client.close(),
   };
+}
+/** The command line knows servers from its configuration only. */
+export function cli(t) {
+  const home = mkdtempSync(path.join(tmpdir(), 'zuno-bench-'));
+  process.once('exit', () => rmSync(home, { recursive: true, force: true }));
+  writeFileSync(path.join(home, 'zuno.json'), JSON.stringify({ mcp: { fake: { type: 'local', command: [t.command, ...t.args] } } }));
+  return [process.execPath, process.env.ZUNO_CLI ?? fileURLToPath(new URL('../../bin/zuno-lite.js', import.meta.url)), 'tools', 'fake', '--config', path.join(home, 'zuno.json')];
 }

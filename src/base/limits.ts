@@ -63,8 +63,12 @@ export const limits = {
   /** A cut event stream is taken up again after so long (unless the server says when), growing by the factor up to `retryCapMs`. */
   streamRetryMs: 1_000,
   streamRetryFactor: 1.5,
+  /** The least wait before that, whatever the server says: `retry: 0` must not become a busy loop. */
+  streamRetryLeastMs: 50,
   /** Attempts in a row that bring nothing before the optional stream is given up. */
   streamRetries: 5,
+  /** An optional stream that stood so long has worked, even if it brought nothing. */
+  streamStoodMs: 10_000,
   /** Answered streams that a server has not ended yet; the oldest beyond that is cut. */
   lingeringStreams: 16,
   /** Patience with a server that is told that its HTTP session ends. */
@@ -78,14 +82,16 @@ export const limits = {
   oauthIssuers: 5,
   oauthScopes: 200,
   oauthScopeBytes: 8 * KIB,
-  /** How long discovered metadata is reused. */
-  oauthMetadataAgeMs: 10 * 60 * 1000,
   /** The callback listener: sockets at once, bytes of a request head, patience with a head, and with the exchange behind a page. */
   callbackSockets: 64,
   callbackHeaderBytes: 16 * KIB,
   callbackHeadMs: 10_000,
   callbackPageMs: 30_000,
   oauthPastes: 5,
+  /** Device sign-in: polling interval where the server names none and step of `slow_down`, longest interval, longest life of a code. */
+  devicePollMs: 5_000,
+  devicePollCapMs: 60_000,
+  deviceCodeMs: 30 * 60 * 1000,
   /** Step-ups for one tool in one process. */
   oauthStepUps: 3,
   oauthInteractiveMs: 300_000,
@@ -127,6 +133,8 @@ export const limits = {
   retryFactor: 2,
   retryCapMs: 30_000,
   retryJitter: 0.2,
+  /** Stages, connections and HTTP answers kept of one try at connecting. */
+  attemptFacts: 100,
 } as const;
 
 export type Limits = typeof limits;

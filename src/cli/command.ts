@@ -2,7 +2,6 @@
 import type { Log } from '../base/log.ts';
 import type { AnyFailure } from '../base/failure.ts';
 import type { Interrupt } from './interrupt.ts';
-import type { Parsed } from './parse.ts';
 import type { Terminal } from './terminal.ts';
 
 /** One `--option`. Without `value` it is a switch. */
@@ -16,6 +15,16 @@ export interface OptionRow {
 }
 
 export interface Example { readonly line: string; readonly about: string }
+
+/** A command line taken apart. */
+export interface Parsed {
+  readonly operands: readonly string[];
+  /** What stood after `--`, for a command that takes a command line. */
+  readonly commandLine: readonly string[] | undefined;
+  has(option: string): boolean;
+  value(option: string): string | undefined;
+  all(option: string): readonly string[];
+}
 
 /** What a running command holds. */
 export interface Context {

@@ -1,5 +1,7 @@
 /** Everything that ends a running command from outside, as one signal that remembers who was first. */
 import { startDeadline } from '../base/deadline.ts';
+import { Failure } from '../base/failure.ts';
+import type { AnyFailure } from '../base/failure.ts';
 import { signalStatus } from './exit.ts';
 import type { EndingSignal } from './exit.ts';
 
@@ -39,4 +41,19 @@ export function watchInterrupts(readerGone: AbortSignal, budgetMs?: number): Int
       deadline?.dispose();
     },
   };
+}
+
+/**
+ * What the failure is in the light of who ended the command. By the time budget: TIMEOUT, or OUTCOME_UNKNOWN where a call was
+ * under way and may have taken effect. By a signal: CANCELED.
+ */
+export function inLightOf(failure: AnyFailure, interrupt: Interrupt): AnyFailure {
+  if (interrupt.by === undefined || failure.code === 'OUTCOME_UNKNOWN') return failure;
+  const { origin, stage, recovery } = failure;
+  if (interrupt.by !== 'timeout') return failure.code === 'CANCELED' ? failure : new Failure('CANCELED', 'Cannot go on: it was canceled', { stage, details: {}, recovery: 'retryable', origin, cause: failure }) as AnyFailure;
+  if (failure.code !== 'CANCELED') return failure;
+  const afterMs = interrupt.budgetMs ?? 0, { method } = failure.details;
+  const message = `Cannot finish within ${afterMs} ms: the time of --timeout is used up`;
+  if (recovery === 'unknown') return new Failure('OUTCOME_UNKNOWN', `${message}, and the call was under way`, { stage, details: { why: 'timeout', method: method ?? 'tools/call', elapsedMs: afterMs }, recovery, origin, cause: failure }) as AnyFailure;
+  return new Failure('TIMEOUT', message, { stage, details: { afterMs, ...(method === undefined ? {} : { method }) }, recovery: 'retryable', origin, hint: 'give it more with --timeout MS, or look where the time goes: zuno-lite mcp debug NAME', cause: failure }) as AnyFailure;
 }

@@ -1,15 +1,13 @@
 /** argv in, exit status out. Loads the module of the one command that is run, and nothing for the others. */
-import { Failure, toFailure } from '../base/failure.ts';
+import { toFailure } from '../base/failure.ts';
 import type { AnyFailure } from '../base/failure.ts';
 import { logLevels } from '../base/log.ts';
 import type { Log, LogLevel } from '../base/log.ts';
 import { nearest } from '../base/text.ts';
-import type { Command, CommandRow, Context } from './command.ts';
+import type { Command, CommandRow, Context, Parsed } from './command.ts';
 import { commandRows } from './commands/index.ts';
 import { EXIT_OK, exitStatus, signalStatus } from './exit.ts';
-import type { Interrupt } from './interrupt.ts';
 import { findCommand, millisecondsOf, outputSettings, parseCommand, usageFailure } from './parse.ts';
-import type { Parsed } from './parse.ts';
 import { createTerminal, processSystem } from './terminal.ts';
 import type { System, Terminal } from './terminal.ts';
 import { version } from '../base/version.ts';
@@ -48,26 +46,11 @@ function createLog(terminal: Terminal, level: LogLevel): Log {
   };
 }
 
-/**
- * What the failure is in the light of who ended the command. By the time budget: TIMEOUT, or OUTCOME_UNKNOWN where a call was
- * under way and may have taken effect. By a signal: CANCELED.
- */
-function inLightOf(failure: AnyFailure, interrupt: Interrupt): AnyFailure {
-  if (interrupt.by === undefined || failure.code === 'OUTCOME_UNKNOWN') return failure;
-  const { origin, stage, recovery } = failure;
-  if (interrupt.by !== 'timeout') return failure.code === 'CANCELED' ? failure : new Failure('CANCELED', 'Cannot go on: it was canceled', { stage, details: {}, recovery: 'retryable', origin, cause: failure }) as AnyFailure;
-  if (failure.code !== 'CANCELED') return failure;
-  const afterMs = interrupt.budgetMs ?? 0, { method } = failure.details;
-  const message = `Cannot finish within ${afterMs} ms: the time of --timeout is used up`;
-  if (recovery === 'unknown') return new Failure('OUTCOME_UNKNOWN', `${message}, and the call was under way`, { stage, details: { why: 'timeout', method: method ?? 'tools/call', elapsedMs: afterMs }, recovery, origin, cause: failure }) as AnyFailure;
-  return new Failure('TIMEOUT', message, { stage, details: { afterMs, ...(method === undefined ? {} : { method }) }, recovery: 'retryable', origin, hint: 'give it more with --timeout MS, or look where the time goes: zuno-lite mcp debug NAME', cause: failure }) as AnyFailure;
-}
-
 async function runCommand(command: Command, parsed: Parsed, terminal: Terminal, json: boolean): Promise<number> {
   const log = createLog(terminal, logLevelOf(parsed));
   const ownTimeout = command.options.some((row) => row.name === 'timeout');
   const budgetMs = ownTimeout ? undefined : millisecondsOf(parsed.value('timeout'), 'timeout');
-  const { watchInterrupts } = await import('./interrupt.ts');
+  const { inLightOf, watchInterrupts } = await import('./interrupt.ts');
   const interrupt = watchInterrupts(terminal.readerGone, budgetMs);
   const fail = async (failure: AnyFailure): Promise<number> => (interrupt.by === 'reader' ? EXIT_OK : report(inLightOf(failure, interrupt), terminal, json));
   const context: Context = { terminal, parsed, json, signal: interrupt.signal, interrupt, log, fail };

@@ -5,7 +5,7 @@ import { nearest } from '../base/text.ts';
 import type { NewEntry } from '../config/edit.ts';
 import { legacyRevisions, modernRevisions } from '../mcp/revisions.ts';
 import { millisecondsOf, usageFailure } from './parse.ts';
-import type { Parsed } from './parse.ts';
+import type { Parsed } from './command.ts';
 
 const HELP = 'zuno-lite mcp add --help';
 

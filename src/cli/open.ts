@@ -9,6 +9,7 @@ import { nearest } from '../base/text.ts';
 import type { Config, Rule, ServerEntry } from '../config/types.ts';
 import type { Host, OpenServer, Person } from '../host/types.ts';
 import type { Context } from './command.ts';
+import { inLightOf } from './interrupt.ts';
 import { dim, yellow } from './span.ts';
 
 export function pathsOf({ terminal }: Context): Paths {
@@ -67,14 +68,20 @@ export function entryOf(config: Config, name: string): ServerEntry {
   });
 }
 
-/** A list that an interrupt cut short must not look like a short list. */
-export function throwIfEnded(signal: AbortSignal): void {
-  if (signal.aborted) throw new Failure('CANCELED', 'Cannot finish the list: it was canceled', { stage: 'list', details: {}, recovery: 'retryable' });
+interface ServerFailure { readonly server: string; readonly failure: AnyFailure }
+
+/**
+ * Failures as they are to be told once a list is complete, or as complete as `--timeout` let it become: the servers that were not
+ * ready by then are told as such. A list that a signal cut short is not shown at all. Fails with CANCELED.
+ */
+export function settledFailures({ signal, interrupt }: Context, failures: readonly ServerFailure[]): readonly ServerFailure[] {
+  if (signal.aborted && interrupt.by !== 'timeout') throw new Failure('CANCELED', 'Cannot finish the list: it was canceled', { stage: 'list', details: {}, recovery: 'retryable' });
+  return failures.map(({ server, failure }) => ({ server, failure: inLightOf(failure, interrupt) }));
 }
 
 /** Asks several servers at once; one that fails costs only itself. */
-export async function eachServer<T>(host: Host, names: readonly string[], signal: AbortSignal, ask: (server: OpenServer) => Promise<readonly T[]>): Promise<{ readonly items: readonly T[]; readonly failures: readonly { readonly server: string; readonly failure: AnyFailure }[] }> {
-  const failures: { server: string; failure: AnyFailure }[] = [];
+export async function eachServer<T>(host: Host, names: readonly string[], signal: AbortSignal, ask: (server: OpenServer) => Promise<readonly T[]>): Promise<{ readonly items: readonly T[]; readonly failures: readonly ServerFailure[] }> {
+  const failures: ServerFailure[] = [];
   const found = await Promise.all(names.map(async (server) => {
     try {
       return await ask(await host.open(server, signal));
@@ -89,7 +96,7 @@ export async function eachServer<T>(host: Host, names: readonly string[], signal
 export const enabledServers = (config: Config): string[] => (config.mcpEnabled ? [...config.servers.values()].filter((entry) => entry.enabled).map((entry) => entry.name) : []);
 
 /** Servers that could not be asked: what, why, and what to do, on stderr. */
-export function tellFailures({ terminal }: Context, failures: readonly { readonly server: string; readonly failure: AnyFailure }[]): void {
+export function tellFailures({ terminal }: Context, failures: readonly ServerFailure[]): void {
   for (const { server, failure } of failures) {
     terminal.alert(yellow(`${server}: `), failure.message);
     const said = failure.code === 'SERVER_EXITED' || failure.code === 'CONNECTION_CLOSED' ? (failure.details.stderrTail ?? '').trimEnd().split('\n').at(-1) : '';

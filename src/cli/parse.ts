@@ -5,16 +5,7 @@
 import { Failure } from '../base/failure.ts';
 import { nearest } from '../base/text.ts';
 import { globalOptions, optionsOf } from './command.ts';
-import type { Command, CommandRow, OptionRow } from './command.ts';
-
-export interface Parsed {
-  readonly operands: readonly string[];
-  /** What stood after `--`, for a command that takes a command line. */
-  readonly commandLine: readonly string[] | undefined;
-  has(option: string): boolean;
-  value(option: string): string | undefined;
-  all(option: string): readonly string[];
-}
+import type { Command, CommandRow, OptionRow, Parsed } from './command.ts';
 
 export type Found =
   | { readonly kind: 'command'; readonly row: CommandRow; readonly argv: readonly string[] }

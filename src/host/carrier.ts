@@ -24,6 +24,8 @@ export interface Carrier {
   readonly transport: () => Transport;
   readonly fallback?: () => Transport;
   readonly process?: () => OpenServer['process'];
+  /** The proxy in between, without its credentials. */
+  readonly proxy?: () => string | undefined;
   /** Lets go of what outlives a single transport. */
   readonly dispose?: () => void;
 }

@@ -7,30 +7,35 @@ import { createRedactor } from '../base/redact.ts';
 import { expand } from '../config/substitute.ts';
 import type { ServerEntry } from '../config/types.ts';
 import type { Notice, Transport } from '../jsonrpc/transport.ts';
+import { createWitness, type Witness } from './attempts.ts';
 import type { Carrier, ConnectContext, Secrets } from './carrier.ts';
 import type { Connect } from './connections.ts';
 
 /** One row per kind of entry: a new one is a row here. Loaded on need, so that a local server costs no HTTP stack. */
-async function carrierFor(entry: ServerEntry, context: ConnectContext, secrets: Secrets): Promise<Carrier> {
+async function carrierFor(entry: ServerEntry, context: ConnectContext, secrets: Secrets, witness: Witness): Promise<Carrier> {
   switch (entry.kind) {
     case 'local': return (await import('./local.ts')).localCarrier(entry, context, secrets);
-    case 'remote': return (await import('./remote.ts')).remoteCarrier(entry, context, secrets);
+    case 'remote': return (await import('./remote.ts')).remoteCarrier(entry, context, secrets, witness);
   }
 }
 
 export function createConnect(context: ConnectContext): Connect {
-  return async (entry, { signal, onStage }) => {
-    const carrier = await carrierFor(entry, context, secretsOf(entry, context));
+  return async (entry, { signal, onStage, onAttempt }) => {
+    const witness = createWitness(onAttempt);
+    const carrier = await carrierFor(entry, context, secretsOf(entry, context), witness);
+    const witnessed = (make: () => Transport) => (): Transport => { const made = make(); witness.begin(made.kind, carrier.proxy?.()); return made; };
+    const transport = witnessed(carrier.transport);
     // A process needs a while to be there; the rest of our own code is loaded in that time.
-    let first: Transport | undefined = carrier.transport();
+    let first: Transport | undefined = transport();
     first.prepare?.(signal);
     const { connectClient } = await import('../mcp/connect.ts');
     context.onStarted?.();
     const client = await connectClient({
-      transport: () => { const made = first ?? carrier.transport(); first = undefined; return made; }, fallback: carrier.fallback, protocol: entry.protocol, clientInfo: context.clientInfo, answers: context.answersFor(entry),
+      transport: () => { const made = first ?? transport(); first = undefined; return made; }, fallback: carrier.fallback === undefined ? undefined : witnessed(carrier.fallback), protocol: entry.protocol, clientInfo: context.clientInfo, answers: context.answersFor(entry),
       requestMs: entry.timeouts.requestMs, connectMs: entry.timeouts.connectMs, signal, memory: context.memoryFor(entry),
-      onNotice: (notice) => logNotice(context.log, entry.name, notice), onStage,
-    }).catch((error: unknown) => { carrier.dispose?.(); throw error; });
+      onNotice: (notice) => logNotice(context.log, entry.name, notice), onStage: (stage, ms) => { witness.stage(stage, ms); onStage(stage, ms); },
+    }).catch((error: unknown) => { witness.failed(error); carrier.dispose?.(); throw error; });
+    witness.end();
     void client.closed.then(() => carrier.dispose?.());
     const process = carrier.process?.();
     return process === undefined ? { client } : { client, process };

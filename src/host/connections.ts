@@ -9,11 +9,12 @@ import { nearest } from '../base/text.ts';
 import type { Config, ServerEntry } from '../config/types.ts';
 import type { CloseReport } from '../jsonrpc/transport.ts';
 import { failureKind } from './failure-kinds.ts';
+import { isPassing, withRetries, type RetryClock } from './recovery.ts';
 import { createSemaphore } from './semaphore.ts';
-import type { OpenServer, ServerState, ServerStatus, Timing } from './types.ts';
+import type { Attempt, OpenServer, ServerRetry, ServerState, ServerStatus, Timing } from './types.ts';
 
-/** Starts or reaches one server: the composition root. */
-export type Connect = (entry: ServerEntry, observe: { readonly signal: AbortSignal; readonly onStage: (stage: Stage, ms: number) => void }) => Promise<Pick<OpenServer, 'client' | 'process'>>;
+/** Starts or reaches one server: the composition root. An attempt is told when it begins and goes on being filled in. */
+export type Connect = (entry: ServerEntry, observe: { readonly signal: AbortSignal; readonly onStage: (stage: Stage, ms: number) => void; readonly onAttempt: (attempt: Attempt) => void }) => Promise<Pick<OpenServer, 'client' | 'process'>>;
 
 export interface Connections {
   open(server: string, signal?: AbortSignal): Promise<OpenServer>;
@@ -33,16 +34,17 @@ interface Slot {
   wasConnected: boolean;
   toolCount: number | undefined;
   timings: Timing[];
+  attempts: Attempt[];
   updatedAt: number;
 }
 
-export function createConnections(config: Config, connect: Connect): Connections {
+export function createConnections(config: Config, connect: Connect, retrying: { readonly onRetry?: ((retry: ServerRetry) => void) | undefined; readonly clock?: RetryClock | undefined } = {}): Connections {
   const operations = createSemaphore(config.concurrency.connections);
   const stopping = new AbortController();
   let closing: Promise<CloseReport> | undefined;
   const slots = new Map<string, Slot>();
   for (const entry of config.servers.values()) {
-    slots.set(entry.name, { entry, state: entry.enabled && config.mcpEnabled ? 'idle' : 'disabled', opening: undefined, open: undefined, failure: undefined, wasConnected: false, toolCount: undefined, timings: [], updatedAt: Date.now() });
+    slots.set(entry.name, { entry, state: entry.enabled && config.mcpEnabled ? 'idle' : 'disabled', opening: undefined, open: undefined, failure: undefined, wasConnected: false, toolCount: undefined, timings: [], attempts: [], updatedAt: Date.now() });
   }
 
   function move(slot: Slot, state: ServerState, failure?: AnyFailure): void {
@@ -57,8 +59,20 @@ export function createConnections(config: Config, connect: Connect): Connections
     if (slot.state === 'disabled') return Promise.reject(disabledServer(slot.entry, config));
     if (closing !== undefined) return Promise.reject(closed(server));
     if (slot.open !== undefined) return Promise.resolve(slot.open);
-    slot.opening ??= operations.run(() => start(slot)).finally(() => { slot.opening = undefined; });
+    slot.opening ??= reach(slot).finally(() => { slot.opening = undefined; });
     return signal === undefined ? slot.opening : patience(slot.opening, signal, server);
+  }
+
+  /** A program that does not start will not start by itself; a server on the network may. Nobody's place is held while it waits. */
+  function reach(slot: Slot): Promise<OpenServer> {
+    slot.attempts = [];
+    const { kind, name, timeouts } = slot.entry;
+    if (kind === 'local') return operations.run(() => start(slot));
+    let began = Infinity;
+    return withRetries(() => operations.run(() => { began = Math.min(began, now()); return start(slot); }), {
+      ...retrying.clock, signal: stopping.signal, onRetry: (retry) => retrying.onRetry?.({ server: name, ...retry }),
+      may: (failure) => isPassing(failure) && now() - began < timeouts.connectMs,
+    });
   }
 
   async function start(slot: Slot): Promise<OpenServer> {
@@ -68,8 +82,8 @@ export function createConnections(config: Config, connect: Connect): Connections
     slot.timings = timings;
     const startedAt = now();
     try {
-      const made = await connect(slot.entry, { signal: stopping.signal, onStage: (stage, ms) => timings.push({ stage, ms }) });
-      const opened: OpenServer = { entry: slot.entry, timings, ...made };
+      const made = await connect(slot.entry, { signal: stopping.signal, onStage: (stage, ms) => timings.push({ stage, ms }), onAttempt: (attempt) => slot.attempts.push(attempt) });
+      const opened: OpenServer = { entry: slot.entry, timings, attempts: slot.attempts, ...made };
       if (stopping.signal.aborted) {
         await made.client.close();
         throw closed(slot.entry.name);
@@ -139,7 +153,7 @@ function patience<T>(work: Promise<T>, signal: AbortSignal, server: string): Pro
 function statusOf(slot: Slot): ServerStatus {
   const { entry, open, failure } = slot;
   return {
-    name: entry.name, state: slot.state, origin: entry.origin, updatedAt: slot.updatedAt, timings: slot.timings,
+    name: entry.name, state: slot.state, origin: entry.origin, updatedAt: slot.updatedAt, timings: slot.timings, attempts: slot.attempts,
     transport: entry.kind === 'local' ? 'stdio' : entry.transport === 'sse' ? 'sse' : 'http',
     ...(open === undefined ? {} : { era: open.client.era, revision: open.client.revision }),
     ...(slot.toolCount === undefined ? {} : { toolCount: slot.toolCount }),

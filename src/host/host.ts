@@ -15,8 +15,9 @@ import { createConnect } from './connect.ts';
 import { contextOf, createConnections } from './connections.ts';
 import { createEraStore } from './era-memory.ts';
 import { connectionIdentity } from './identity.ts';
+import { isPassing, withRetries } from './recovery.ts';
 import { createToolNames } from './tool-names.ts';
-import type { Host, HostOptions, OpenServer, ToolListing } from './types.ts';
+import type { Host, HostOptions, OpenServer, ServerRetry, ToolListing } from './types.ts';
 import { version } from '../base/version.ts';
 
 type Registry = Pick<typeof import('../registry/catalog.ts'), 'buildCatalogue' | 'findTool'> & { readonly gate: Gate };
@@ -35,7 +36,12 @@ export function createHost(options: HostOptions): Host {
     clientInfo: { name: 'zuno-lite', version }, answersFor, memoryFor: (entry) => eras.forIdentity(connectionIdentity(entry, config.workspace)),
     onStarted: () => void loadRegistry(),
   });
-  const connections = createConnections(config, connect);
+  const onRetry = (retry: ServerRetry): void => {
+    const { server, attempt, tries, waitMs, failure } = retry;
+    log({ level: 'info', event: 'retry', message: `The server "${server}" is tried again in ${waitMs} ms (try ${attempt + 1} of ${tries}): ${failure.message}`, fields: { server, attempt, waitMs } });
+    options.onRetry?.(retry);
+  };
+  const connections = createConnections(config, connect, { onRetry, clock: options.retryClock });
 
   // Loaded while the first server starts: its process takes longer for that than reading our files does.
   let registry: Promise<Registry> | undefined, gate: Gate | undefined;
@@ -74,15 +80,39 @@ export function createHost(options: HostOptions): Host {
     const startedAt = now();
     try {
       const { connectMs, requestMs } = opened.entry.timeouts;
-      const listing = await opened.client.listTools({ signal, timeoutMs: Math.max(requestMs, connectMs - spentOn(opened)) });
-      connections.noteTools(server, listing.items.length, now() - startedAt);
-      opened.client.on((event) => { if (event.kind === 'list_changed' && event.list === 'tools') listings.delete(server); });
-      listings.set(server, { opened, listing });
-      return listing;
+      return await reading(opened, async (asked) => {
+        const listing = await asked.client.listTools({ signal, timeoutMs: Math.max(requestMs, connectMs - spentOn(asked)) });
+        connections.noteTools(server, listing.items.length, now() - startedAt);
+        asked.client.on((event) => { if (event.kind === 'list_changed' && event.list === 'tools') listings.delete(server); });
+        listings.set(server, { opened: asked, listing });
+        return listing;
+      }, signal);
     } catch (error) {
       const failure = withContext(toFailure(error, 'list'), contextOf(opened.entry));
       connections.noteFailure(server, failure);
       throw failure;
+    }
+  }
+
+  /** Asks again where the trouble passes; over a new connection if the old one is gone. Connecting has tries of its own. */
+  function reading<T>(first: OpenServer, question: (opened: OpenServer) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    if (first.entry.kind === 'local') return question(first);
+    const { name } = first.entry;
+    let asking = false;
+    return withRetries(async (attempt) => {
+      asking = false;
+      const opened = attempt === 1 ? first : await connections.open(name, signal);
+      asking = true;
+      return question(opened);
+    }, { ...options.retryClock, signal, may: (failure) => asking && isPassing(failure), onRetry: (retry) => onRetry({ server: name, ...retry }) });
+  }
+
+  async function ask<T>(server: string, question: Parameters<typeof reading<T>>[1], signal?: AbortSignal): Promise<T> {
+    const opened = await connections.open(server, signal);
+    try {
+      return await reading(opened, question, signal);
+    } catch (error) {
+      throw withContext(toFailure(error, 'call'), contextOf(opened.entry));
     }
   }
 
@@ -124,6 +154,7 @@ export function createHost(options: HostOptions): Host {
     config,
     status: connections.status,
     open: connections.open,
+    ask,
     listTools,
     findTool: find,
     decide(entry) {

@@ -4,9 +4,11 @@ import type { JsonObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import type { Paths } from '../base/paths.ts';
 import type { Config, ServerEntry } from '../config/types.ts';
-import type { CloseReport } from '../jsonrpc/transport.ts';
+import type { ConnectionFacts } from '../http/types.ts';
+import type { CloseReport, Transport } from '../jsonrpc/transport.ts';
 import type { Client, Dropped, Elicitation, ElicitationAnswer, Root } from '../mcp/types.ts';
 import type { Approval, ApprovalAnswer, CallOptions, Decision, Outcome, Rule, ToolEntry } from '../registry/types.ts';
+import type { Retry, RetryClock } from './recovery.ts';
 
 /** Whoever may be asked. A missing method means: nobody to ask, so it is not declared and refused. */
 export interface Person {
@@ -28,9 +30,31 @@ export interface HostOptions {
   readonly roots?: () => readonly Root[];
   /** `one-shot` shortens the patience with a server that does not leave by itself. Default: `session`. */
   readonly life?: 'one-shot' | 'session';
+  /** Told before each wait between two tries of something that changes nothing: connecting, listing, reading. */
+  readonly onRetry?: (retry: ServerRetry) => void;
+  /** Time and chance of these waits, in place of the real ones. */
+  readonly retryClock?: RetryClock;
 }
 
+export interface ServerRetry extends Retry { readonly server: string }
+
 export interface Timing { readonly stage: Stage; readonly ms: number }
+
+/** One try at connecting over one transport. A repeated try and the older HTTP transport are tries of their own. Holds no secret. */
+export interface Attempt {
+  readonly transport: Transport['kind'];
+  readonly timings: readonly Timing[];
+  /** Network connections that were made, in order. */
+  readonly connections: readonly ConnectionFacts[];
+  /** What HTTP answered, in order. */
+  readonly answers: readonly HttpAnswer[];
+  /** The proxy that applies, without its credentials. */
+  readonly proxy?: string | undefined;
+  readonly failure?: AnyFailure | undefined;
+}
+
+/** `ms` until the head of the answer. */
+export interface HttpAnswer { readonly method: string; readonly status: number; readonly ms: number }
 
 export type ServerState = 'idle' | 'connecting' | 'connected' | 'disabled' | 'disconnected' | 'failed' | 'invalid';
 
@@ -47,6 +71,8 @@ export interface ServerStatus {
   readonly failureKind?: string;
   /** Of the last attempt to connect, the failed one included. */
   readonly timings: readonly Timing[];
+  /** Every try that the last connecting took. */
+  readonly attempts: readonly Attempt[];
   readonly updatedAt: number;
 }
 
@@ -55,8 +81,12 @@ export interface OpenServer {
   readonly entry: ServerEntry;
   readonly client: Client;
   readonly timings: readonly Timing[];
+  readonly attempts: readonly Attempt[];
   readonly process?: { readonly command: string; readonly args: readonly string[]; readonly cwd: string; readonly pid: number | undefined; readonly stderrTail: () => string };
 }
+
+/** The requests of a client that change nothing, so that asking again does no harm. */
+export type Reader = Omit<Client, 'callTool' | 'setLogLevel' | 'watch' | 'on' | 'closed' | 'close'>;
 
 export interface ToolListing {
   readonly entries: readonly ToolEntry[];
@@ -73,6 +103,11 @@ export interface Host {
   status(): readonly ServerStatus[];
   /** Connects (or joins the attempt that runs). Rejects with a failure that names the entry's origin. */
   open(server: string, signal?: AbortSignal): Promise<OpenServer>;
+  /**
+   * Asks a server something that changes nothing. Overload, outage and a lost connection are waited out (`limits.retry*`) and the
+   * question is put again; it has to be one that may be put twice.
+   */
+  ask<T>(server: string, question: (asked: { readonly entry: ServerEntry; readonly client: Reader }) => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Tools of the named servers (default: all enabled ones), servers in parallel; one bad server costs itself only. */
   listTools(servers?: readonly string[], signal?: AbortSignal): Promise<ToolListing>;
   /** Wire id, `server.tool`, `server/tool` or `mcp__server__tool`; opens only servers the words can mean. */

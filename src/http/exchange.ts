@@ -12,7 +12,10 @@ import type { Breakdown, Engine, Exchange, HttpRequest, ResponseHeaders, Running
 /** An exchange as its owner sees it: `close` fails it with `CANCELED` because everything ends. */
 export interface OpenExchange extends Exchange { close(): void }
 
-export function startExchange(engine: Engine, request: HttpRequest, first: Target, open: Set<OpenExchange>): OpenExchange {
+/** What the exchanges of one client share. */
+export interface Shared { readonly engine: Engine; readonly open: Set<OpenExchange>; readonly signals: SignalWatch }
+
+export function startExchange({ engine, open, signals }: Shared, request: HttpRequest, first: Target): OpenExchange {
   const startedAt = now();
   const { signal, deadlineMs, headMs, method = 'GET', headers = {}, body } = request;
   let target = first;
@@ -31,7 +34,7 @@ export function startExchange(engine: Engine, request: HttpRequest, first: Targe
     settled = true;
     clearTimeout(deadline);
     clearTimeout(headTimer);
-    signal?.removeEventListener('abort', onAbort);
+    if (signal !== undefined) signals.remove(signal, onAbort);
     open.delete(exchange);
   };
   const fail = (failure: AnyFailure): void => {
@@ -47,7 +50,7 @@ export function startExchange(engine: Engine, request: HttpRequest, first: Targe
   const send = (): void => {
     status = 0;
     received = 0;
-    running = engine.send({ target, method, headers, body }, sink);
+    running = engine.send({ target, method, headers, body, replaySafe: request.replaySafe === true }, sink);
   };
   const followNext = (): void => {
     target = next!;
@@ -138,8 +141,36 @@ export function startExchange(engine: Engine, request: HttpRequest, first: Targe
   if (deadlineMs !== undefined) deadline = setTimeout(() => stop((known) => timeoutFailure(deadlineMs, known)), timerMs(deadlineMs));
   if (headMs !== undefined) headTimer = setTimeout(() => stop((known) => timeoutFailure(headMs, known)), timerMs(headMs));
   if (signal?.aborted === true) queueMicrotask(onAbort);
-  else signal?.addEventListener('abort', onAbort);
+  else if (signal !== undefined) signals.add(signal, onAbort);
   return exchange;
+}
+
+export interface SignalWatch {
+  add(signal: AbortSignal, onAbort: () => void): void;
+  remove(signal: AbortSignal, onAbort: () => void): void;
+}
+
+/** One listener per signal, however many requests share it: a hundred calls in flight are no leak and must not look like one. */
+export function watchSignals(): SignalWatch {
+  const watched = new Map<AbortSignal, { readonly waiting: Set<() => void>; readonly listener: () => void }>();
+  return {
+    add(signal, onAbort) {
+      let entry = watched.get(signal);
+      if (entry === undefined) {
+        const waiting = new Set<() => void>();
+        entry = { waiting, listener: () => { for (const abort of [...waiting]) abort(); } };
+        watched.set(signal, entry);
+        signal.addEventListener('abort', entry.listener);
+      }
+      entry.waiting.add(onAbort);
+    },
+    remove(signal, onAbort) {
+      const entry = watched.get(signal);
+      if (entry === undefined || !entry.waiting.delete(onAbort) || entry.waiting.size > 0) return;
+      watched.delete(signal);
+      signal.removeEventListener('abort', entry.listener);
+    },
+  };
 }
 
 /** Only for telling: a proxy variable that cannot be read has failed the request already. */

@@ -6,12 +6,12 @@ import { createNodeEngine } from './node-engine.ts';
 import { createPlatformEngine } from './platform-engine.ts';
 import { proxyFromEnvironment } from './proxy.ts';
 import { fetchOver } from './response.ts';
-import { startExchange } from './exchange.ts';
+import { startExchange, watchSignals } from './exchange.ts';
 import { canceledFailure } from './failures.ts';
 import { targetOf } from './url.ts';
 import { toFailure } from '../base/failure.ts';
 import type { AnyFailure } from '../base/failure.ts';
-import type { OpenExchange } from './exchange.ts';
+import type { Shared } from './exchange.ts';
 import type { Engine, Exchange, FetchLike, Http, HttpOptions, HttpRequest, Target } from './types.ts';
 
 /**
@@ -20,7 +20,7 @@ import type { Engine, Exchange, FetchLike, Http, HttpOptions, HttpRequest, Targe
  */
 export function createHttp(options: HttpOptions = {}): Http {
   const engine = engineFor(options);
-  const open = new Set<OpenExchange>();
+  const shared: Shared = { engine, open: new Set(), signals: watchSignals() };
   let closed = false;
   let lastUrl: string | undefined, lastTarget: Target | undefined;
 
@@ -40,7 +40,7 @@ export function createHttp(options: HttpOptions = {}): Http {
     } catch (error) {
       return failSoon(wanted, toFailure(error));
     }
-    return startExchange(engine, wanted, target, open);
+    return startExchange(shared, wanted, target);
   };
 
   return {
@@ -49,7 +49,7 @@ export function createHttp(options: HttpOptions = {}): Http {
     proxyFor: (url) => engine.proxyFor(targetOf(url)),
     close() {
       closed = true;
-      for (const exchange of [...open]) exchange.close();
+      for (const exchange of [...shared.open]) exchange.close();
       engine.close();
     },
   };

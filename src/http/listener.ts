@@ -21,18 +21,18 @@ export interface LoopbackOptions {
 
 export interface LoopbackListener {
   readonly port: number;
-  /** Idempotent; ends open connections after what was answered has left. */
+  /** Idempotent. Connections that wait for their answer end with it, the others at once. */
   close(): void;
 }
 
 /** Rejects with the system's error (`EADDRINUSE`, `EACCES`). */
 export async function listenLoopback(options: LoopbackOptions): Promise<LoopbackListener> {
   const servers: http.Server[] = [];
-  const sockets = new Set<Socket>();
+  const sockets = new Set<Socket>(), answering = new Set<Socket>();
   let port = options.port;
   try {
     for (const [nth, address] of (options.host === 'localhost' ? ['127.0.0.1', '::1'] : [options.host]).entries()) {
-      const server = createServer(options, () => port, sockets);
+      const server = createServer(options, () => port, sockets, answering);
       try {
         await listen(server, port, address);
       } catch (error) {
@@ -50,7 +50,7 @@ export async function listenLoopback(options: LoopbackOptions): Promise<Loopback
   const close = (): void => {
     for (const server of servers) server.close();
     // One that is being answered closes by itself (`Connection: close`).
-    for (const socket of sockets) if (!socket.writableEnded && socket.bytesWritten === 0) socket.destroy();
+    for (const socket of sockets) if (!answering.has(socket)) socket.destroy();
   };
   return { port, close };
 }
@@ -66,15 +66,15 @@ function listen(server: http.Server, port: number, host: string): Promise<void> 
   });
 }
 
-function createServer(options: LoopbackOptions, port: () => number, sockets: Set<Socket>): http.Server {
+function createServer(options: LoopbackOptions, port: () => number, sockets: Set<Socket>, answering: Set<Socket>): http.Server {
   const server = http.createServer({ maxHeaderSize: limits.callbackHeaderBytes, headersTimeout: limits.callbackHeadMs, requestTimeout: limits.callbackHeadMs, connectionsCheckingInterval: 1000 });
   server.maxConnections = limits.callbackSockets;
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.on('error', () => {});
-    socket.on('close', () => sockets.delete(socket));
+    socket.on('close', () => { sockets.delete(socket); answering.delete(socket); });
   });
-  server.on('request', (request, response) => { void answer(options, port(), request, response); });
+  server.on('request', (request, response) => { answering.add(request.socket); void answer(options, port(), request, response); });
   server.on('clientError', (_error, socket) => { socket.destroy(); });
   return server;
 }

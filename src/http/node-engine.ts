@@ -1,6 +1,7 @@
 /** The engine on `node:http`: keep-alive, one write for head and body, and the knowledge of how far a request got. */
 import * as http from 'node:http';
 import { isIP } from 'node:net';
+import { now } from '../base/deadline.ts';
 import { limits } from '../base/limits.ts';
 import { ACCEPTED_CODINGS, codingsOf, readDecoded } from './decoding.ts';
 import { addressRefused, createSockets } from './sockets.ts';
@@ -14,25 +15,49 @@ export const ENGINE_HEADERS: ReadonlySet<string> = new Set([
   'host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'te', 'trailer', 'upgrade', 'expect',
 ]);
 
+/** After a pause this long a kept connection may have ended without our having looked. */
+const PAUSE_MS = 2;
+
 /** A request this small leaves in one piece or not at all. */
 const ONE_WRITE_BYTES = 16 * 1024;
 
 export function createNodeEngine(options: Pick<HttpOptions, 'ca' | 'cert' | 'key' | 'connectPolicy' | 'onConnection'>, proxies: ProxyChoice): Engine {
   const sockets = createSockets(options);
+  let lastUse = 0;
+  const sendNow = (order: Order, sink: EngineSink): Running => {
+    try {
+      const { host } = order.target;
+      if (options.connectPolicy !== undefined && isIP(host) !== 0 && !options.connectPolicy(host)) throw addressRefused(host);
+      return start(order, sink, sockets, proxies.choose(order.target), () => { lastUse = now(); });
+    } catch (error) {
+      return neverStarted(sink, error);
+    }
+  };
   return {
     name: 'node',
-    send(order, sink) {
-      try {
-        const { host } = order.target;
-        if (options.connectPolicy !== undefined && isIP(host) !== 0 && !options.connectPolicy(host)) throw addressRefused(host);
-        return start(order, sink, sockets, proxies.choose(order.target));
-      } catch (error) {
-        return neverStarted(sink, error);
-      }
-    },
+    send: (order, sink) => order.replaySafe || lastUse === 0 || now() - lastUse < PAUSE_MS ? sendNow(order, sink) : sendAfterLook(() => sendNow(order, sink)),
     proxyFor: (target) => proxies.choose(target)?.shown,
     dropIdle: () => sockets.dropIdle(),
     close: () => sockets.destroy(),
+  };
+}
+
+/**
+ * Lets the event loop read what its sockets have to say before something that must not run twice is written to one of them: a connection
+ * that the server closed while we were busy is then dropped, not written to. Two turns, so that one whole look at the sockets is in between.
+ */
+function sendAfterLook(send: () => Running): Running {
+  let running: Running | undefined;
+  let canceled = false, paused = false;
+  setImmediate(() => setImmediate(() => {
+    if (canceled) return;
+    running = send();
+    if (paused) running.pause();
+  }));
+  return {
+    cancel() { canceled = true; return running?.cancel() ?? 'no'; },
+    pause() { paused = true; running?.pause(); },
+    resume() { paused = false; running?.resume(); },
   };
 }
 
@@ -42,7 +67,7 @@ function neverStarted(sink: EngineSink, error: unknown): Running {
   return { cancel: () => { canceled = true; return 'no'; }, pause() {}, resume() {} };
 }
 
-function start(order: Order, sink: EngineSink, sockets: Sockets, proxy: Proxy | undefined): Running {
+function start(order: Order, sink: EngineSink, sockets: Sockets, proxy: Proxy | undefined, used: () => void): Running {
   const { target } = order;
   const agent = sockets.agentFor(target, proxy);
   const forward = proxy !== undefined && !target.secure ? proxy : undefined;
@@ -72,6 +97,7 @@ function start(order: Order, sink: EngineSink, sockets: Sockets, proxy: Proxy | 
   const end = (): void => {
     if (done) return;
     done = true;
+    used();
     sink.end();
   };
 

@@ -160,6 +160,7 @@ export interface Order {
   readonly method: string;
   readonly headers: RequestHeaders;
   readonly body: string | Uint8Array | undefined;
+  readonly replaySafe: boolean;
 }
 
 /** How a request went wrong, as the system told it. `reused`: it went out on a connection that had served before; undefined: nobody knows. */

@@ -8,10 +8,11 @@ import type { Target } from './types.ts';
 export function shownUrl(url: string | URL): string {
   const parsed = url instanceof URL ? url : parseUrl(url);
   if (parsed === undefined) return String(url).replace(/[?#].*$/s, '').replace(/^([a-z][a-z0-9+.-]*:\/\/)?[^/]*@/i, '$1');
-  const names = [...parsed.searchParams.keys()];
-  const query = names.length === 0 ? '' : `?${names.map((name) => `${encodeURIComponent(name)}=${MASK}`).join('&')}`;
-  const host = parsed.host === '' ? '' : `//${parsed.host}`;
-  return `${parsed.protocol}${host}${parsed.pathname}${query}`;
+  // Without `//host` the rest may be anything, for instance `user:secret@host` where a scheme was forgotten.
+  if (parsed.host === '') return `${parsed.protocol}${MASK}`;
+  // A part without `=` may be a bare token.
+  const query = parsed.search === '' ? '' : `?${parsed.search.slice(1).split('&').map((part) => part.includes('=') ? `${part.slice(0, part.indexOf('='))}=${MASK}` : MASK).join('&')}`;
+  return `${parsed.protocol}//${parsed.host}${parsed.pathname}${query}`;
 }
 
 export function parseUrl(text: string, base?: URL): URL | undefined {

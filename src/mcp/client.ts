@@ -40,7 +40,10 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
   function ask<T>(what: Ask<T>, settings: CallSettings | undefined): Promise<T> {
     const timeoutMs = settings?.timeoutMs ?? requestMs;
     const once = (): Promise<T> => send(what, what.params, settings, timeoutMs, Math.max(limits.ceilingFactor * timeoutMs, limits.ceilingMs), 1);
-    return sessions === undefined ? once() : sessions.within(once);
+    return inSession(once, settings?.signal);
+  }
+  function inSession<T>(once: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    return sessions === undefined ? once() : sessions.within(once, signal);
   }
 
   function send<T>(what: Ask<T>, params: JsonObject | undefined, settings: CallSettings | undefined, timeoutMs: number, ceilingMs: number, round: number): Promise<T> {
@@ -176,13 +179,13 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
       const params = { ref, argument, ...(context === undefined ? {} : { context: { arguments: context } }) };
       return missing !== undefined ? Promise.reject(missing) : ask({ method: 'completion/complete', params, action: 'complete an argument', stage: 'call', read: readCompletion }, settings);
     },
-    ping: (settings) => lifecycle.ping(connection, bounded(settings, Math.min(limits.pingMs, requestMs))),
+    ping: (settings) => inSession(() => lifecycle.ping(connection, bounded(settings, Math.min(limits.pingMs, requestMs))), settings?.signal),
     async setLogLevel(level, settings) {
       const missing = need('logging', 'set the log level');
       if (missing !== undefined) throw missing;
-      await lifecycle.setLogLevel(connection, level, bounded(settings));
+      await inSession(() => lifecycle.setLogLevel(connection, level, bounded(settings)), settings?.signal);
     },
-    watch: (filter, settings) => lifecycle.watch(connection, filter, bounded(settings)),
+    watch: (filter, settings) => inSession(() => lifecycle.watch(connection, filter, bounded(settings)), settings?.signal),
     on(listener) {
       listeners.add(listener);
       return () => { listeners.delete(listener); };

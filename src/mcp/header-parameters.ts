@@ -6,8 +6,8 @@ import { encodeHeaderValue } from '../base/header-value.ts';
 import { isObject, member, type JsonObject } from '../base/json.ts';
 import { limits } from '../base/limits.ts';
 
-/** One mirrored argument: where it stands and the header it goes to. */
-export interface HeaderParameter { readonly path: readonly string[]; readonly header: string }
+/** One mirrored argument: where it stands, of what type it is, and the header it goes to. */
+export interface HeaderParameter { readonly path: readonly string[]; readonly type: 'string' | 'integer' | 'boolean'; readonly header: string }
 
 export type HeaderParameters = { readonly kind: 'legal'; readonly parameters: readonly HeaderParameter[] } | { readonly kind: 'illegal'; readonly reason: string };
 
@@ -30,13 +30,12 @@ export function headerParameters(schema: JsonObject): HeaderParameters {
       if (reason !== undefined) return;
       const name = node[KEY] as string;
       names.add(name.toLowerCase());
-      parameters.push({ path: path!, header: `Mcp-Param-${name}` });
+      parameters.push({ path: path!, type: node['type'] as HeaderParameter['type'], header: `Mcp-Param-${name}` });
     }
     for (const [key, value] of Object.entries(node)) {
-      if (key === 'properties' && isObject(value) && path !== undefined) {
-        for (const [property, inner] of Object.entries(value)) walk(inner, [...path, property], depth + 1);
-      } else if (key === 'properties' && isObject(value)) {
-        for (const inner of Object.values(value)) walk(inner, undefined, depth + 1);
+      if (BY_NAME.has(key) && isObject(value)) {
+        const reachable = key === 'properties' ? path : undefined;
+        for (const [property, inner] of Object.entries(value)) walk(inner, reachable === undefined ? undefined : [...reachable, property], depth + 1);
       } else if (!DATA.has(key)) {
         walk(value, undefined, depth + 1);
       }
@@ -46,6 +45,8 @@ export function headerParameters(schema: JsonObject): HeaderParameters {
   return reason === undefined ? { kind: 'legal', parameters } : { kind: 'illegal', reason };
 }
 
+/** Keywords whose value holds schemas by names of the server's choice: a property may well be called like a keyword. */
+const BY_NAME: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 /** Keywords whose value is data and not a schema. */
 const DATA: ReadonlySet<string> = new Set(['default', 'const', 'enum', 'examples', KEY]);
 
@@ -63,11 +64,11 @@ function fault(node: JsonObject, path: readonly string[] | undefined, names: Rea
 /** The headers for one call. Absent and null arguments give none; values of another JSON type are left for the server to refuse. */
 export function parameterHeaders(parameters: readonly HeaderParameter[], args: JsonObject): Record<string, string> | undefined {
   const headers: Record<string, string> = {};
-  for (const { path, header } of parameters) {
+  for (const { path, type, header } of parameters) {
     let value: unknown = args;
     for (const key of path) value = isObject(value) ? member(value, key) : undefined;
-    if (typeof value === 'string') headers[header] = encodeHeaderValue(value);
-    else if (typeof value === 'boolean' || (typeof value === 'number' && Number.isSafeInteger(value))) headers[header] = String(value);
+    if (type === 'string' && typeof value === 'string') headers[header] = encodeHeaderValue(value);
+    else if (type === 'boolean' ? typeof value === 'boolean' : type === 'integer' && Number.isSafeInteger(value)) headers[header] = String(value);
   }
   return Object.keys(headers).length === 0 ? undefined : headers;
 }

@@ -47,6 +47,9 @@ function readInitialize(result: JsonObject, answers: Answers, accepted: readonly
 function createLegacy(revision: string, serverInfo: Implementation | undefined, capabilities: Lifecycle['capabilities'], instructions: string | undefined, answers: Answers): Lifecycle {
   const simple = (connection: Connection, method: string, params: JsonObject | undefined, timeoutMs: number, signal: AbortSignal | undefined): Promise<unknown> =>
     connection.request(method, { params, action: `send ${method}`, stage: 'call', timeoutMs, signal, cancel: 'notify', mutating: false, accept: (result) => result });
+  /** What a session remembers for us: subscriptions by URI with how many watch it, and the log level. */
+  const subscribed = new Map<string, number>();
+  let logLevel: string | undefined;
   return {
     era: 'legacy', revision, serverInfo, capabilities, instructions, cancel: 'notify',
     stamp: () => undefined,
@@ -63,15 +66,30 @@ function createLegacy(revision: string, serverInfo: Implementation | undefined, 
     },
     async setLogLevel(connection, level, settings) {
       await simple(connection, 'logging/setLevel', { level }, settings.timeoutMs, settings.signal);
+      logLevel = level;
     },
     async watch(connection, filter, settings) {
       const uris = isObject(capabilities.resources) && capabilities.resources.subscribe === true ? filter.uris ?? [] : [];
       await Promise.all(uris.map((uri) => simple(connection, 'resources/subscribe', { uri }, settings.timeoutMs, settings.signal)));
+      for (const uri of uris) subscribed.set(uri, (subscribed.get(uri) ?? 0) + 1);
+      let open = true;
       return {
         async close() {
-          await Promise.allSettled(uris.map((uri) => simple(connection, 'resources/unsubscribe', { uri }, settings.timeoutMs, undefined)));
+          if (!open) return;
+          open = false;
+          const unwatched = uris.filter((uri) => {
+            const left = (subscribed.get(uri) ?? 1) - 1;
+            if (left > 0) subscribed.set(uri, left); else subscribed.delete(uri);
+            return left <= 0;
+          });
+          await Promise.allSettled(unwatched.map((uri) => simple(connection, 'resources/unsubscribe', { uri }, settings.timeoutMs, undefined)));
         },
       };
+    },
+    async restore(connection, emit, timeoutMs) {
+      const level = logLevel === undefined ? [] : [simple(connection, 'logging/setLevel', { level: logLevel }, timeoutMs, undefined)];
+      await Promise.allSettled([...level, ...[...subscribed.keys()].map((uri) => simple(connection, 'resources/subscribe', { uri }, timeoutMs, undefined))]);
+      for (const uri of subscribed.keys()) emit('notifications/resources/updated', { uri });
     },
   };
 }

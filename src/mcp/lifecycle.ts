@@ -37,4 +37,6 @@ export interface Lifecycle {
   ping(connection: Connection, settings: BoundedSettings): Promise<void>;
   setLogLevel(connection: Connection, level: string, settings: BoundedSettings): Promise<void>;
   watch(connection: Connection, filter: WatchFilter, settings: BoundedSettings): Promise<{ close(): Promise<void> }>;
+  /** After a new handshake: sets up again what the server had been told in the session that is gone. Never rejects. */
+  restore?(connection: Connection, emit: (method: string, params: JsonObject) => void, timeoutMs: number): Promise<void>;
 }

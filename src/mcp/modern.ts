@@ -1,5 +1,5 @@
 /** The stateless era (2026-07-28): every request says who asks and what it can do; servers never send requests. */
-import { delay } from '../base/deadline.ts';
+import { delay, now } from '../base/deadline.ts';
 import { Failure, isFailure, toFailure, type AnyFailure } from '../base/failure.ts';
 import { isObject, type JsonObject } from '../base/json.ts';
 import { limits } from '../base/limits.ts';
@@ -94,6 +94,7 @@ export function createModern(options: { readonly revision: string; readonly disc
    */
   async function listen(connection: Connection, filter: WatchFilter, timeoutMs: number, signal: AbortSignal | undefined): Promise<{ close(): Promise<void> }> {
     const stopping = new AbortController();
+    let openedAt = now(), attempt = 0;
     let stop = await subscribe(connection, filter, timeoutMs, signal, dropped);
     void connection.closed.then(() => stopping.abort());
     return {
@@ -105,16 +106,21 @@ export function createModern(options: { readonly revision: string; readonly disc
     };
 
     function dropped(): void {
-      if (!stopping.signal.aborted) void again();
+      if (stopping.signal.aborted) return;
+      // One that ends as soon as it is open is no better than one that cannot be opened.
+      if (now() - openedAt >= limits.streamStoodMs) attempt = 0;
+      void again();
     }
     async function again(): Promise<void> {
-      for (let attempt = 0; attempt < limits.streamRetries; attempt++) {
+      for (; attempt < limits.streamRetries; attempt++) {
         await delay(Math.min(limits.streamRetryMs * limits.streamRetryFactor ** attempt, limits.retryCapMs), stopping.signal);
         if (stopping.signal.aborted) return;
         try {
           const opened = await subscribe(connection, filter, timeoutMs, stopping.signal, dropped);
           if (stopping.signal.aborted) { opened(); return; }
           stop = opened;
+          openedAt = now();
+          attempt += 1;
           for (const list of filter.lists ?? []) options.emit(`notifications/${list}/list_changed`, {});
           for (const uri of filter.uris ?? []) options.emit('notifications/resources/updated', { uri });
           return;
@@ -122,6 +128,7 @@ export function createModern(options: { readonly revision: string; readonly disc
           options.onNotice(`watching for changes could not be taken up again: ${toFailure(error).message}`);
         }
       }
+      options.onNotice('watching for changes is given up: the stream ends again and again');
     }
   }
 

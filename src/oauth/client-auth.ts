@@ -12,7 +12,7 @@ export interface Authenticated { readonly headers: Readonly<Record<string, strin
 export function authenticateClient(client: ClientIdentity, server: Pick<AuthorizationServer, 'issuer'>, name: string): Authenticated {
   const { clientId, clientSecret = '' } = client;
   switch (client.method) {
-    case 'none': return { headers: {}, parameters: { client_id: clientId } };
+    case 'none': return { headers: {}, parameters: clientId === '' ? {} : { client_id: clientId } };
     case 'client_secret_post': return { headers: {}, parameters: { client_id: clientId, client_secret: clientSecret } };
     case 'client_secret_basic': return { headers: { authorization: `Basic ${Buffer.from(`${form(clientId)}:${form(clientSecret)}`).toString('base64')}` }, parameters: {} };
     case 'private_key_jwt': return { headers: {}, parameters: { client_id: clientId, client_assertion_type: ASSERTION_TYPE, client_assertion: assertion(client, server.issuer, name) } };

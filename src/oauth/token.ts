@@ -8,7 +8,7 @@ import { cleaned, isTemporary, loginRefused } from './failures.ts';
 import { parseScope } from './scope.ts';
 import type { AnyFailure } from '../base/failure.ts';
 import type { JsonObject } from '../base/json.ts';
-import type { AuthorizationServer, ClientIdentity, GrantedToken, OAuthAnswer, OAuthRequest, Proofs, TokenOutcome } from './types.ts';
+import type { AuthorizationServer, ClientIdentity, Discovery, GrantedToken, OAuthAnswer, OAuthRequest, Proofs, TokenOutcome, Tokens } from './types.ts';
 
 export interface TokenRequest {
   readonly name: string;
@@ -119,4 +119,15 @@ export function refusedFailure(name: string, issuer: string, client: ClientIdent
     default:
       return loginRefused(name, outcome.error, `${who} refused (${said})`);
   }
+}
+
+/** What was granted together with all that is needed to use and renew it. */
+export function tokensOf(discovery: Discovery, client: ClientIdentity, scope: readonly string[], granted: GrantedToken, proofs: Proofs | undefined): Tokens {
+  const { server, resource } = discovery;
+  return {
+    issuer: server.issuer, tokenEndpoint: server.token_endpoint, clientId: client.clientId,
+    accessToken: granted.accessToken, tokenType: granted.tokenType, scopeRequested: scope, scopeGranted: granted.scope ?? scope, obtainedAt: Date.now(),
+    ...(resource !== undefined && { resource }), ...(granted.expiresAt !== undefined && { expiresAt: granted.expiresAt }),
+    ...(granted.refreshToken !== undefined && { refreshToken: granted.refreshToken }), ...(proofs !== undefined && { dpopKey: proofs.key }),
+  };
 }

@@ -186,6 +186,18 @@ export interface GrantedToken {
   readonly scope?: readonly string[];
 }
 
+/** The clients that we are at one authorization server. */
+export interface Clients {
+  /** What this program is there without asking anybody, or `register`. Fails with LOGIN_REFUSED `client_required`. */
+  plan(redirectUri: string): { readonly kind: 'ready'; readonly client: ClientIdentity } | { readonly kind: 'register' };
+  /** The kept registration, if it can still be used for these grant types. */
+  registration(grantTypes: readonly string[]): Registration | undefined;
+  /** Uses the kept registration where it fits, otherwise registers and keeps that. `extraGrants`: beyond code and refresh. */
+  register(redirectUri: string, extraGrants?: readonly string[]): Promise<ClientIdentity>;
+  /** Forgets a registration that the server no longer knows, unless another process has replaced it. */
+  forget(clientId: string): Promise<void>;
+}
+
 /** What a grant works with. */
 export interface GrantContext {
   /** Name of the entry, for messages. */
@@ -197,8 +209,17 @@ export interface GrantContext {
   readonly request: OAuthRequest;
   readonly proofs: Proofs | undefined;
   readonly interaction: Interaction;
+  readonly clients: Clients;
+  /** Shows a person where to sign in, here and to other processes. May give back the address that the browser ended on. */
+  show(visit: Omit<Visit, 'server'>): Promise<string | undefined>;
   readonly log: Log;
   readonly signal: AbortSignal;
+}
+
+export interface Obtained {
+  readonly tokens: Tokens;
+  /** Called once the tokens are kept, or could not be: the page of a browser waits for it. */
+  settled?(ok: boolean): void;
 }
 
 /** One way to get tokens. A new grant is one file with one of these and a row in `grants.ts`. */
@@ -209,7 +230,7 @@ export interface Grant {
   /** False: the tokens live in memory only. */
   readonly stored: boolean;
   /** Rejects with a `Failure` of stage `auth`. */
-  obtain(context: GrantContext): Promise<Tokens>;
+  obtain(context: GrantContext): Promise<Obtained>;
 }
 
 /** What a person is shown, so that it can sign in. Every URL here has passed the scheme check. */

@@ -2,33 +2,39 @@
  * HTTP+SSE, the transport of 2024-11-05: one GET stream brings everything the server says; its first event, `endpoint`, names
  * where messages are posted. The stream is the connection: when it drops, everything pending is lost with it.
  */
+import { settlesWithin } from '../base/deadline.ts';
 import { Failure, toFailure, type AnyFailure } from '../base/failure.ts';
 import { parseJson } from '../base/json.ts';
 import { limits } from '../base/limits.ts';
-import { contentFailure, mediaType, statusFailure } from '../http/answers.ts';
+import { contentFailure, statusFailure } from '../http/answers.ts';
 import { collectText } from '../http/body.ts';
 import { createEventDecoder } from '../http/event-stream.ts';
 import type { Exchange, ResponseHead, SendRequest } from '../http/types.ts';
 import { classify } from '../jsonrpc/message.ts';
 import type { CloseReport, Outgoing, Sink, Transport } from '../jsonrpc/transport.ts';
+import { handOver, withoutOurHeaders, type Handover } from './handover.ts';
+import { isEventStream } from './standing-stream.ts';
 
 export interface SseOptions {
   /** The server's, for messages. */
   readonly name: string;
   readonly url: string;
+  /** Of the configuration; they never override the protocol's own. */
   readonly headers: Readonly<Record<string, string>>;
   readonly send: SendRequest;
+  /** Ends the connections that this transport alone uses. */
   readonly dispose?: () => void;
 }
 
 export function createSseTransport(options: SseOptions): Transport {
-  const { name, url, headers } = options;
-  const posts = new Set<Exchange>();
+  const { name, url } = options;
+  const headers = withoutOurHeaders(options.headers);
+  const handovers = new Set<Handover>();
   let sink: Sink | undefined, stream: Exchange | undefined, endpoint: string | undefined;
+  let noise = 0;
   let revision: string | undefined, over: AnyFailure | undefined, closing: Promise<CloseReport> | undefined;
 
-  const versionHeader = (): Record<string, string> => (revision === undefined ? {} : { 'mcp-protocol-version': revision });
-
+  /** Resolves when the server has said where to post, which it may never do: `signal` ends the waiting. */
   function open(to: Sink, signal: AbortSignal): Promise<void> {
     sink = to;
     return new Promise((resolve, reject) => {
@@ -37,36 +43,42 @@ export function createSseTransport(options: SseOptions): Transport {
       const fail = (failure: AnyFailure): void => {
         signal.removeEventListener('abort', onAbort);
         if (ready) { finish(failure); return; }
+        if (over !== undefined) return;
+        over = failure;
         stream?.abort();
-        over ??= failure;
         reject(failure);
       };
       const onAbort = (): void => fail(new Failure('CANCELED', `Cannot reach server "${name}": it was canceled`, { stage: 'connect', details: {}, recovery: 'retryable' }) as AnyFailure);
+      const noStream = (): void => {
+        const answer = { ...head!, body: body.take(), stage: 'connect' as const };
+        fail(answer.status >= 300 ? statusFailure(answer) : contentFailure(answer, 'an event stream'));
+      };
       const events = createEventDecoder({
         onEvent({ data, type }) {
-          if (type === 'endpoint') {
-            const found = resolveEndpoint(data, head?.url ?? url, name);
-            if (typeof found !== 'string') { fail(found); return; }
-            endpoint = found;
-            if (ready) return;
-            ready = true;
-            signal.removeEventListener('abort', onAbort);
-            resolve();
-          } else if (data !== '' && type === 'message') receive(data);
+          if (over !== undefined) return;
+          if (type !== 'endpoint') { if (data !== '' && type === 'message') receive(data); return; }
+          const found = resolveEndpoint(data, head!.url, name);
+          if (typeof found !== 'string') { fail(found); return; }
+          endpoint = found;
+          if (ready) return;
+          ready = true;
+          signal.removeEventListener('abort', onAbort);
+          resolve();
         },
       });
       stream = options.send({
         method: 'GET', url, headers: { ...headers, accept: 'text/event-stream' }, stage: 'connect', replaySafe: true,
         onHead: (received) => { head = received; },
         onData(chunk) {
-          if (!isStream(head!)) { body.add(chunk); return; }
-          try { events.feed(chunk); } catch (error) { fail(toFailure(error, 'call')); }
+          if (isEventStream(head!)) {
+            try { events.feed(chunk); } catch (error) { fail(toFailure(error, 'call')); }
+          } else {
+            body.add(chunk);
+            // Enough to say what came instead.
+            if (body.bytes >= limits.httpErrorBodyBytes) noStream();
+          }
         },
-        onEnd() {
-          if (isStream(head!)) { fail(streamEnded(name)); return; }
-          const answer = { url: head!.url, status: head!.status, headers: head!.headers, body: body.take(), stage: 'connect' as const };
-          fail(head!.status >= 400 ? statusFailure(answer) : contentFailure(answer, 'an event stream'));
-        },
+        onEnd() { if (isEventStream(head!)) fail(streamEnded(name)); else noStream(); },
         onFail: fail,
       });
       if (signal.aborted) onAbort(); else signal.addEventListener('abort', onAbort, { once: true });
@@ -78,37 +90,50 @@ export function createSseTransport(options: SseOptions): Transport {
     const list: readonly unknown[] = parsed === undefined ? [undefined] : Array.isArray(parsed.value) ? parsed.value : [parsed.value];
     for (const value of list) {
       const message = value === undefined ? undefined : classify(value);
-      if (message === undefined) sink!.notice({ kind: 'noise', excerpt: text.slice(0, limits.excerptBytes), total: 1, run: 1 }); else sink!.message(message);
+      if (message !== undefined) { sink!.message(message); continue; }
+      noise += 1;
+      sink!.notice({ kind: 'noise', excerpt: text.slice(0, limits.excerptBytes), total: noise, run: 1 });
     }
   }
 
   function send(message: Outgoing): Promise<void> {
-    if (over !== undefined || endpoint === undefined) return Promise.reject(over ?? closedHere(name));
-    return new Promise((resolve, reject) => {
-      let head: ResponseHead | undefined;
-      const body = collectText();
-      const exchange = options.send({
-        method: 'POST', url: endpoint!, headers: { ...headers, 'content-type': 'application/json', ...versionHeader() }, body: message.text, stage: 'call',
-        replaySafe: message.kind === 'request' ? message.replaySafe : message.kind === 'notification', deadlineMs: limits.requestMsLong,
-        onHead: (received) => { head = received; },
-        onData: (chunk) => body.add(chunk),
-        onEnd() {
-          posts.delete(exchange);
-          if (head!.status < 400) resolve(); else reject(statusFailure({ url: head!.url, status: head!.status, headers: head!.headers, body: body.take(), stage: 'call' }));
-        },
-        onFail(failure) { posts.delete(exchange); reject(failure); },
-      });
-      posts.add(exchange);
+    if (over !== undefined || closing !== undefined || endpoint === undefined) return Promise.reject(over ?? closedHere(name));
+    const handover = handOver({
+      send: options.send, url: endpoint, body: message.text, replaySafe: message.kind === 'request' ? message.replaySafe : message.kind === 'notification',
+      headers: { ...headers, 'content-type': 'application/json', ...(revision === undefined ? {} : { 'mcp-protocol-version': revision }) },
+      refused: (head, body) => message.kind === 'request' && errorAnswer(message.id, head.status, body),
+      over: () => { handovers.delete(handover); },
     });
+    handovers.add(handover);
+    if (message.kind !== 'request') return handover.taken;
+    // Some servers hold the POST until the call is done. Its answer comes on the stream, and the request has a deadline of its own.
+    return handover.taken.catch((failure: AnyFailure) => {
+      if (failure.code !== 'TIMEOUT' || failure.details.sent === 'no') throw failure;
+    });
+  }
+
+  /** A refusal may say in JSON-RPC why. */
+  function errorAnswer(id: number | string, status: number, body: string): boolean {
+    const message = status < 500 && status !== 401 && status !== 403 ? classify(parseJson(body)?.value) : undefined;
+    if (message?.kind !== 'error' || (message.message.id !== null && message.message.id !== id)) return false;
+    sink!.message({ kind: 'error', message: { ...message.message, id } });
+    return true;
   }
 
   function finish(reason: AnyFailure): void {
     if (over !== undefined) return;
     over = reason;
     stream?.abort();
-    for (const exchange of posts) exchange.abort();
-    posts.clear();
     sink!.closed(reason);
+    for (const handover of [...handovers]) handover.abort(reason);
+  }
+
+  async function shut(): Promise<CloseReport> {
+    // Cancellations and answers that were just sent get a moment to leave.
+    if (handovers.size > 0) await settlesWithin(Promise.allSettled([...handovers].map(({ taken }) => taken)), limits.drainMs);
+    if (sink !== undefined) finish(closedHere(name));
+    options.dispose?.();
+    return { forced: [] };
   }
 
   return {
@@ -117,25 +142,15 @@ export function createSseTransport(options: SseOptions): Transport {
     open,
     send,
     negotiated(peer) { revision = peer.revision; },
-    close() {
-      return (closing ??= Promise.resolve().then(() => {
-        if (sink !== undefined) finish(closedHere(name));
-        options.dispose?.();
-        return { forced: [] };
-      }));
-    },
+    close: () => (closing ??= shut()),
   };
-}
-
-function isStream(head: ResponseHead): boolean {
-  return head.status === 200 && mediaType(head.headers) === 'text/event-stream';
 }
 
 /** Resolved against the stream's own URL. Another origin would be handed our headers and messages, so it is refused. */
 function resolveEndpoint(written: string, base: string, name: string): string | AnyFailure {
   const found = URL.canParse(written, base) ? new URL(written, base) : undefined;
   if (found !== undefined && found.origin === new URL(base).origin && found.username === '' && found.password === '') return found.href;
-  return new Failure('URL_REFUSED', `Cannot use server "${name}": the address it names for messages ${found === undefined ? 'cannot be read' : `is on another origin, ${found.origin}`}`, {
+  return new Failure('URL_REFUSED', `Cannot use server "${name}": the address it names for messages ${found === undefined ? 'cannot be read' : `is not on its own origin but on ${found.origin}`}`, {
     stage: 'connect', details: { url: found === undefined ? '' : found.origin }, hint: 'The server, or a proxy in front of it, is set up wrongly; nothing was sent there',
   }) as AnyFailure;
 }

@@ -10,18 +10,24 @@
  *   cancel   close the stream                            a notification (the connection sends it), then close
  *
  * The headers of a request come from the very object its body was encoded from, so they cannot disagree with it.
+ *
+ * A request is a flight from its POST to its answer: in the air (one exchange), or on the ground between a cut stream and the GET
+ * that takes it up again. Every flight ends once, in `settle`; the answer itself goes to the sink, which knows who waits.
  */
-import { delay } from '../base/deadline.ts';
-import { Failure, toFailure, type AnyFailure, type Stage } from '../base/failure.ts';
+import { delay, settlesWithin } from '../base/deadline.ts';
+import { Failure, toFailure, type AnyFailure, type Recovery, type Stage } from '../base/failure.ts';
 import { encodeHeaderValue } from '../base/header-value.ts';
 import { parseJson } from '../base/json.ts';
 import { limits } from '../base/limits.ts';
-import { contentFailure, mediaType, statusFailure } from '../http/answers.ts';
+import { contentFailure, statusFailure } from '../http/answers.ts';
 import { collectText, type BodyText } from '../http/body.ts';
 import { createEventDecoder, type EventDecoder } from '../http/event-stream.ts';
-import type { Exchange, HttpRequest, ResponseHead, SendRequest } from '../http/types.ts';
+import type { Exchange, ResponseHead, SendRequest } from '../http/types.ts';
+import { codes, isModernError } from '../jsonrpc/codes.ts';
 import { classify, type Id, type Message } from '../jsonrpc/message.ts';
 import type { CloseReport, Outgoing, Sink, Transport } from '../jsonrpc/transport.ts';
+import { handOver, serverFault, uncertain, withoutOurHeaders, type Handover } from './handover.ts';
+import { createStandingStream, isEventStream, lastEventHeader, mayComeBack, streamPause, type StreamCallbacks } from './standing-stream.ts';
 
 export interface StreamableHttpOptions {
   /** The server's, for messages. */
@@ -41,31 +47,41 @@ type Request = Extract<Outgoing, { kind: 'request' }>;
 /** What one POST (or the GETs that resume it) still owes. */
 interface Flight {
   readonly request: Request;
-  /** The session it was sent in: a late refusal must not end the one that replaced it. */
-  readonly session: string | undefined;
+  /** The session it belongs to: a late refusal must not end the one that replaced it, nor may a GET ask the new one for it. */
+  session: string | undefined;
   exchange: Exchange | undefined;
   over: boolean;
   /** Its answer comes as events. */
   streaming: boolean;
   lastEventId: string | undefined;
   retryMs: number | undefined;
+  /** Resumptions in a row that brought nothing. */
+  barren: number;
+  /** Set while it waits to be resumed. */
+  pause: AbortController | undefined;
   readonly settle: (failure?: AnyFailure) => void;
 }
 
 const ACCEPT = 'application/json, text/event-stream';
-const OWN_HEADERS: ReadonlySet<string> = new Set(['content-type', 'accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'mcp-session-id', 'last-event-id']);
+/** Means this only together with the words: the specification gives the number no meaning. */
+const SESSION_NOT_FOUND = -32001;
 
 export function createStreamableHttpTransport(options: StreamableHttpOptions): Transport {
   const { name, url } = options;
-  const configured = Object.fromEntries(Object.entries(options.headers).filter(([key]) => !OWN_HEADERS.has(key.toLowerCase()) && !key.toLowerCase().startsWith('mcp-param-')));
+  const configured = withoutOurHeaders(options.headers);
   const flights = new Map<Id, Flight>();
-  const others = new Set<Exchange>(), lingering = new Set<Exchange>();
-  const stopping = new AbortController();
+  const handovers = new Set<Handover>(), lingering = new Set<Exchange>();
   let sink: Sink | undefined;
   let revision: string | undefined, era: 'legacy' | 'modern' | undefined;
   let sessionId: string | undefined;
-  let standing: Exchange | undefined, standingWanted = false;
+  let noise = 0;
   let closing: Promise<CloseReport> | undefined;
+
+  const standing = createStandingStream({
+    get: (lastEventId, callbacks) => get(sessionId, lastEventId, callbacks),
+    receive: (text) => receive(text, undefined),
+    trouble: (message) => sink!.notice({ kind: 'stream', message }),
+  });
 
   // ---- headers
   function headersOf(message: Outgoing): Record<string, string> {
@@ -77,18 +93,24 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
       if (target !== undefined) headers['mcp-name'] = encodeHeaderValue(target);
       return message.headers === undefined ? headers : { ...headers, ...message.headers };
     }
-    return { ...headers, ...legacyHeaders() };
+    return Object.assign(headers, legacyHeaders(sessionId));
   }
-  function legacyHeaders(): Record<string, string> {
+  function legacyHeaders(session: string | undefined): Record<string, string> {
     return {
       ...(era === 'legacy' && revision !== undefined ? { 'mcp-protocol-version': revision } : {}),
-      ...(sessionId === undefined ? {} : { 'mcp-session-id': sessionId }),
+      ...(session === undefined ? {} : { 'mcp-session-id': session }),
     };
+  }
+  function get(session: string | undefined, lastEventId: string | undefined, callbacks: StreamCallbacks): Exchange {
+    return options.send({
+      ...callbacks, method: 'GET', url, stage: 'call', replaySafe: true,
+      headers: { ...configured, accept: 'text/event-stream', ...legacyHeaders(session), ...lastEventHeader(lastEventId) },
+    });
   }
 
   // ---- out
   function send(message: Outgoing): Promise<void> {
-    if (closing !== undefined) return Promise.reject(closedHere());
+    if (closing !== undefined) return Promise.reject(closedHere('retryable'));
     if (message.kind === 'request') return post(message);
     if (era === 'modern') return Promise.resolve();      // the modern era has no notifications or answers over HTTP
     return tell(message);
@@ -96,14 +118,15 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
 
   function post(request: Request): Promise<void> {
     // A handshake starts from nothing: no session and no version of an earlier attempt may cling to it.
-    if (request.method === 'initialize') { sessionId = undefined; revision = undefined; era = undefined; endStanding(); }
+    if (request.method === 'initialize') { endSession(); revision = undefined; era = undefined; }
     return new Promise((resolve, reject) => {
       const flight: Flight = {
-        request, session: sessionId, exchange: undefined, over: false, streaming: false, lastEventId: undefined, retryMs: undefined,
+        request, session: sessionId, exchange: undefined, over: false, streaming: false, lastEventId: undefined, retryMs: undefined, barren: 0, pause: undefined,
         settle(failure) {
           if (flight.over) return;
           flight.over = true;
-          if (flights.get(request.id) === flight) flights.delete(request.id);
+          flights.delete(request.id);
+          flight.pause?.abort();
           if (failure === undefined) resolve(); else reject(failure);
         },
       };
@@ -112,14 +135,33 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
     });
   }
 
+  /** Notifications and answers of ours (legacy). */
+  function tell(message: Outgoing): Promise<void> {
+    const handover = handOver({
+      send: options.send, url, headers: headersOf(message), body: message.text, replaySafe: message.kind === 'notification',
+      over: () => { handovers.delete(handover); },
+    });
+    handovers.add(handover);
+    if (message.kind !== 'notification' || message.method !== 'notifications/initialized') return handover.taken;
+    const session = sessionId;
+    return handover.taken.then(() => { if (closing === undefined && session === sessionId) standing.start(); });
+  }
+
+  // ---- in
   /** Receives the answer to a POST, or to a GET that resumes its stream. */
-  function answerOf(flight: Flight, resumed: boolean): Pick<HttpRequest, 'onHead' | 'onData' | 'onEnd' | 'onFail'> {
-    let head: ResponseHead, body: BodyText | undefined, events: EventDecoder | undefined;
+  function answerOf(flight: Flight, resumed: boolean): StreamCallbacks {
+    const before = flight.lastEventId;
+    let head: ResponseHead | undefined, body: BodyText | undefined, events: EventDecoder | undefined;
+    /** An id counts also when its event had no data, or the stream was cut right behind it. */
+    const noteId = (): boolean => {
+      if (events !== undefined && events.lastEventId !== '') flight.lastEventId = events.lastEventId;
+      return flight.lastEventId !== before;
+    };
     return {
       onHead(received) {
         head = received;
-        if (flight.request.method === 'initialize' && head.status < 300) takeSession(head);
-        flight.streaming = head.status === 200 && mediaType(head.headers) === 'text/event-stream';
+        if (flight.request.method === 'initialize' && !resumed && head.status < 300) takeSession(flight, head);
+        flight.streaming = isEventStream(head);
         if (flight.streaming) events = eventsOf(flight); else body = collectText();
       },
       onData(chunk) {
@@ -129,25 +171,23 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
       onEnd() {
         lingering.delete(flight.exchange!);
         if (flight.over) return;
-        if (events !== undefined) { events.end(); flight.lastEventId = events.lastEventId === '' ? flight.lastEventId : events.lastEventId; streamEnded(flight); return; }
-        if (resumed && head.status !== 200) { flight.settle(lost(flight, `its answer cannot be fetched again (status ${head.status})`)); return; }
-        whole(flight, head, body!.take());
+        if (events !== undefined) { interrupted(flight, noteId() || flight.retryMs !== undefined, lost(flight, 'its stream ended before the answer')); return; }
+        if (!resumed || head!.status === 200) { whole(flight, head!, body!.take()); return; }
+        const failure = lost(flight, `its stream was cut and cannot be taken up again (status ${head!.status})`);
+        if (mayComeBack(head!.status, true)) interrupted(flight, false, failure); else flight.settle(failure);
       },
       onFail(failure) {
         lingering.delete(flight.exchange!);
         if (flight.over) return;
-        if (canResume(flight)) { resume(flight); return; }
-        flight.settle(events !== undefined || head !== undefined ? unknown(failure) : failure);
+        if (events !== undefined || resumed) interrupted(flight, noteId(), uncertain(failure));
+        else flight.settle(head === undefined ? failure : uncertain(failure));
       },
     };
   }
 
   function eventsOf(flight: Flight): EventDecoder {
     return createEventDecoder({
-      onEvent: ({ data, type, id }) => {
-        if (id !== '') flight.lastEventId = id;
-        if (data !== '' && type === 'message') receive(data, flight);
-      },
+      onEvent: ({ data, type }) => { if (data !== '' && type === 'message') receive(data, flight); },
       onRetry: (ms) => { flight.retryMs = ms; },
     });
   }
@@ -158,7 +198,8 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
     for (const value of list) {
       const message = value === undefined ? undefined : classify(value);
       if (message === undefined) {
-        sink!.notice({ kind: 'noise', excerpt: text.slice(0, limits.excerptBytes), total: 1, run: 1 });
+        noise += 1;
+        sink!.notice({ kind: 'noise', excerpt: text.slice(0, limits.excerptBytes), total: noise, run: 1 });
         // On the stream of one request there is nothing else this can have been but its answer.
         if (flight !== undefined) broken(flight, unreadable(flight, 'an event of its stream is no JSON-RPC message', text));
         return;
@@ -168,11 +209,20 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
   }
 
   function deliver(message: Message, flight: Flight | undefined): void {
-    const answer = flight !== undefined && !flight.over && (message.kind === 'result' || message.kind === 'error') && answers(message.message.id, flight.request.id);
-    if (!answer) { sink!.message(message); return; }
-    flight.settle();
-    if (flight.streaming) linger(flight);
-    sink!.message(message.kind === 'error' && message.message.id === null ? { kind: 'error', message: { ...message.message, id: flight.request.id } } : message);
+    if (message.kind === 'notification') { sink!.message(message); return; }
+    if (message.kind === 'request') {
+      if (flight?.request.stamp === undefined) sink!.message(message);
+      else sink!.notice({ kind: 'violation', message: `the server sent the request ${message.message.method} on the stream of ${flight.request.method}, which this revision forbids` });
+      return;
+    }
+    // An error without an id (or with null) on the answer to one POST can only belong to that POST. An answer may also come on
+    // another stream than its own: then nothing is left to come on its own.
+    const { id } = message.message;
+    const owner = id === null ? flight : flights.get(id);
+    if (owner === undefined || owner.over) { sink!.message(message); return; }
+    owner.settle();
+    if (owner.streaming || owner !== flight) linger(owner);
+    sink!.message(message.kind === 'error' && id === null ? { kind: 'error', message: { ...message.message, id: owner.request.id } } : message);
   }
 
   /** The server should end the stream now, and then its connection serves again; aborting it would cost a new one per call. */
@@ -187,156 +237,95 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
 
   /** A complete body that is no event stream. */
   function whole(flight: Flight, head: ResponseHead, text: string): void {
-    const { status } = head;
+    const { request } = flight, { status } = head;
     const parsed = text === '' ? undefined : parseJson(text);
     const message = parsed === undefined ? undefined : classify(parsed.value);
+    const error = message?.kind === 'error' ? message.message : undefined;
+    if (flight.session !== undefined && request.stamp === undefined && isSessionLoss(status, error?.error.code, text)) { loseSession(flight, status); return; }
     if (status >= 200 && status < 300) {
-      if (Array.isArray(parsed?.value) && parsed.value.length > 0) { receive(text, flight); if (!flight.over) flight.settle(unreadable(flight, 'the batch has no answer to it', text)); return; }
-      if (message?.kind === 'result' || message?.kind === 'error') {
-        if (answers(message.message.id, flight.request.id)) deliver(message, flight);
-        else flight.settle(unreadable(flight, `the answer has the id ${JSON.stringify(message.message.id)} instead of ${JSON.stringify(flight.request.id)}`, text));
-        return;
-      }
-      flight.settle(notAnAnswer(flight, head, text));
+      if (Array.isArray(parsed?.value) && parsed.value.length > 0) { receive(text, flight); flight.settle(unreadable(flight, 'the batch has no answer to it', text)); return; }
+      if (message?.kind !== 'result' && message?.kind !== 'error') { flight.settle(uncertain(contentFailure({ ...head, body: text, stage: stageOf(request) }, 'an answer'))); return; }
+      const { id } = message.message;
+      if (id === null || id === request.id) deliver(message, flight);
+      else flight.settle(unreadable(flight, `the answer has the id ${JSON.stringify(id)} instead of ${JSON.stringify(request.id)}`, text));
       return;
     }
-    if (flight.session !== undefined && flight.request.stamp === undefined && isSessionLoss(status, text)) {
-      if (sessionId === flight.session) { sessionId = undefined; endStanding(); }
-      flight.settle(new Failure('SESSION_LOST', `Cannot reach server "${name}": it no longer knows the session (status ${status})`, { stage: 'call', details: { status }, recovery: 'retryable' }) as AnyFailure);
-      return;
-    }
-    // The body says more than the status. Authorization, overload and outages are no answers of the protocol.
-    if (message?.kind === 'error' && status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status) && answers(message.message.id, flight.request.id)) { deliver(message, flight); return; }
-    flight.settle(overload(statusFailure({ url: head.url, status, headers: head.headers, body: text, stage: stageOf(flight.request) })));
-  }
-
-  function notAnAnswer(flight: Flight, head: ResponseHead, text: string): AnyFailure {
-    return unknown(contentFailure({ url: head.url, status: head.status, headers: head.headers, body: text, stage: stageOf(flight.request) }, 'an answer'));
+    // The body says more than the status. Authorization, overload and outages are no answers of the protocol, and a handshake that
+    // an endpoint of the older kind refuses has to show its status: it decides what is tried next.
+    const answered = error !== undefined && speaksForItself(status) && (error.id === null || error.id === request.id);
+    const foreign = request.method === 'initialize' && [400, 404, 405].includes(status) && error !== undefined && !isModernError(error.error.code) && !(status === 404 && error.error.code === codes.methodNotFound);
+    if (answered && !foreign) { deliver(message!, flight); return; }
+    const body = answered && error.error.message !== '' ? { body: error.error.message, headers: {} } : { body: text };
+    flight.settle(serverFault(statusFailure({ ...head, ...body, stage: stageOf(request) })));
   }
 
   // ---- a stream that ends before its answer
-  function canResume(flight: Flight): boolean {
-    return flight.lastEventId !== undefined && flight.request.stamp === undefined && closing === undefined;
-  }
-  function streamEnded(flight: Flight): void {
-    if (canResume(flight)) resume(flight); else flight.settle(lost(flight, 'its stream ended before the answer'));
-  }
-  function resume(flight: Flight, attempt = 0): void {
+  /** `useful`: the last attempt brought a further event, or the server says itself when to come again. */
+  function interrupted(flight: Flight, useful: boolean, why: AnyFailure): void {
+    flight.barren = useful ? 0 : flight.barren + 1;
+    const resumable = flight.lastEventId !== undefined && flight.request.stamp === undefined && flight.session === sessionId;
+    if (!resumable || flight.barren > limits.streamRetries) { flight.settle(uncertain(why)); return; }
     flight.exchange = undefined;
-    const waitMs = flight.retryMs ?? Math.min(limits.streamRetryMs * limits.streamRetryFactor ** attempt, limits.retryCapMs);
-    void delay(waitMs, stopping.signal).then(() => {
-      if (flight.over || closing !== undefined) return;
-      const before = flight.lastEventId;
-      const answer = answerOf(flight, true);
-      flight.exchange = options.send({
-        ...answer, method: 'GET', url, headers: { ...configured, accept: 'text/event-stream', ...legacyHeaders(), 'last-event-id': before! }, stage: 'call', replaySafe: true,
-        onFail(failure) {
-          if (flight.over) return;
-          if (flight.lastEventId === before && attempt + 1 >= limits.retryTries) flight.settle(unknown(failure)); else resume(flight, flight.lastEventId === before ? attempt + 1 : 0);
-        },
-      });
+    const pause = flight.pause = new AbortController();
+    void delay(streamPause(flight.barren, flight.retryMs), pause.signal).then(() => {
+      if (!flight.over) flight.exchange = get(flight.session, flight.lastEventId, answerOf(flight, true));
     });
   }
   function broken(flight: Flight, failure: AnyFailure): void {
     const { exchange } = flight;
-    flight.settle(unknown(failure));
+    flight.settle(uncertain(failure));
     exchange?.abort();
   }
 
-  // ---- notifications and answers of ours (legacy)
-  function tell(message: Outgoing): Promise<void> {
-    return new Promise((resolve, reject) => {
-      let head: ResponseHead | undefined;
-      const body = collectText();
-      const exchange = options.send({
-        method: 'POST', url, headers: headersOf(message), body: message.text, stage: 'call', replaySafe: message.kind === 'notification', deadlineMs: limits.requestMsLong,
-        onHead: (received) => { head = received; },
-        // Whatever body comes with it: none is due, and none may break the session.
-        onData: (chunk) => body.add(chunk),
-        onEnd() {
-          others.delete(exchange);
-          if (head!.status >= 400) { reject(statusFailure({ url: head!.url, status: head!.status, headers: head!.headers, body: body.take(), stage: 'call' })); return; }
-          if (message.kind === 'notification' && message.method === 'notifications/initialized') { standingWanted = true; stand(0, undefined); }
-          resolve();
-        },
-        onFail(failure) { others.delete(exchange); reject(failure); },
-      });
-      others.add(exchange);
-    });
-  }
-
-  // ---- the standing stream of the legacy era: optional, and never a reason to fail
-  function stand(attempt: number, lastEventId: string | undefined): void {
-    if (!standingWanted || closing !== undefined || era === 'modern') return;
-    let status = 0, last = lastEventId, retryMs: number | undefined, lived = false;
-    const events = createEventDecoder({
-      onEvent({ data, type, id }) {
-        lived = true;
-        if (id !== '') last = id;
-        if (data !== '' && type === 'message') receive(data, undefined);
-      },
-      onRetry: (ms) => { retryMs = ms; },
-    });
-    const again = (): void => {
-      if (standing !== exchange) return;
-      standing = undefined;
-      const next = lived ? 0 : attempt + 1;
-      if (next > limits.streamRetries) return;
-      void delay(retryMs ?? Math.min(limits.streamRetryMs * limits.streamRetryFactor ** next, limits.retryCapMs), stopping.signal).then(() => { if (standing === undefined) stand(next, last); });
-    };
-    const exchange = options.send({
-      method: 'GET', url, headers: { ...configured, accept: 'text/event-stream', ...legacyHeaders(), ...(last === undefined ? {} : { 'last-event-id': last }) }, stage: 'call', replaySafe: true,
-      onHead(head) {
-        status = head.status;
-        // 405 says that there is none; other refusals, and answers that are no stream, mean the same to us.
-        if (status !== 200 || mediaType(head.headers) !== 'text/event-stream') { standingWanted = status >= 500 || status === 429; exchange.abort(); if (standingWanted) again(); else standing = undefined; }
-      },
-      onData(chunk) {
-        try { events.feed(chunk); } catch (error) { sink!.notice({ kind: 'stream', message: toFailure(error).message }); exchange.abort(); again(); }
-      },
-      onEnd: again,
-      onFail: again,
-    });
-    standing = exchange;
-  }
-  function endStanding(): void {
-    const running = standing;
-    standing = undefined;
-    standingWanted = false;
-    running?.abort();
-  }
-
-  function takeSession(head: ResponseHead): void {
+  // ---- the session
+  function takeSession(flight: Flight, head: ResponseHead): void {
     const id = head.headers['mcp-session-id'];
-    if (id !== undefined && /^[\x21-\x7e]+$/.test(id)) sessionId = id;
+    if (id !== undefined && /^[\x21-\x7e]+$/.test(id)) flight.session = sessionId = id;
+  }
+  function endSession(): void {
+    sessionId = undefined;
+    standing.stop();
+  }
+  function loseSession(flight: Flight, status: number): void {
+    if (sessionId === flight.session) endSession();
+    flight.settle(new Failure('SESSION_LOST', `Cannot reach server "${name}": it no longer knows the session (status ${status})`, { stage: 'call', details: { status }, recovery: 'retryable' }) as AnyFailure);
   }
 
   // ---- the end
   async function shut(): Promise<CloseReport> {
-    stopping.abort();
-    endStanding();
-    for (const flight of [...flights.values()]) { flight.exchange?.abort(); flight.settle(closedHere()); }
-    for (const exchange of [...others, ...lingering]) exchange.abort();
-    if (sessionId !== undefined && era === 'legacy') await endSession();
+    standing.stop();
+    for (const flight of [...flights.values()]) {
+      const sent = flight.exchange?.abort() ?? 'yes';
+      flight.settle(closedHere(sent === 'no' ? 'retryable' : 'unknown'));
+    }
+    for (const exchange of lingering) exchange.abort();
+    lingering.clear();
+    // Cancellations and answers that were just sent get a moment to leave.
+    if (handovers.size > 0) await settlesWithin(Promise.allSettled([...handovers].map(({ taken }) => taken)), limits.drainMs);
+    for (const handover of [...handovers]) handover.abort(closedHere('unknown'));
+    if (sessionId !== undefined) await forget(sessionId);
     options.dispose?.();
-    sink?.closed(closedHere());
+    sink?.closed(closedHere('retryable'));
     return { forced: [] };
   }
-  /** A courtesy with a short budget: a silent server must not hold the way out. */
-  function endSession(): Promise<void> {
+  /** A courtesy with a short budget: a silent server must not hold the way out. Whether it takes it (405 says that it does not) is its business. */
+  function forget(session: string): Promise<void> {
     return new Promise((resolve) => {
-      options.send({ method: 'DELETE', url, headers: { ...configured, ...legacyHeaders() }, deadlineMs: limits.sessionEndMs, stage: 'close', onHead: () => {}, onData: () => {}, onEnd: () => resolve(), onFail: () => resolve() });
+      const exchange = options.send({
+        method: 'DELETE', url, headers: { ...configured, ...legacyHeaders(session) }, deadlineMs: limits.sessionEndMs, stage: 'close',
+        onHead() { exchange.abort(); resolve(); }, onData() {}, onEnd() {}, onFail: () => resolve(),
+      });
     });
   }
 
-  function closedHere(): AnyFailure {
-    return new Failure('CONNECTION_CLOSED', `Cannot reach server "${name}": the connection was closed by this side`, { stage: 'close', details: {}, recovery: 'retryable' }) as AnyFailure;
+  function closedHere(recovery: Recovery): AnyFailure {
+    return new Failure('CONNECTION_CLOSED', `Cannot reach server "${name}": the connection was closed by this side`, { stage: 'close', details: {}, recovery }) as AnyFailure;
   }
-  function lost(flight: Flight, what: string): AnyFailure {
-    return new Failure('CONNECTION_CLOSED', `Cannot get an answer to ${flight.request.method} from server "${name}": ${what}`, { stage: 'call', details: {}, recovery: 'unknown' }) as AnyFailure;
+  function lost({ request }: Flight, what: string): AnyFailure {
+    return new Failure('CONNECTION_CLOSED', `Cannot get an answer to ${request.method} from server "${name}": ${what}`, { stage: 'call', details: {}, recovery: 'unknown' }) as AnyFailure;
   }
-  function unreadable(flight: Flight, what: string, text: string): AnyFailure {
-    return new Failure('PROTOCOL_VIOLATION', `Cannot read the answer of server "${name}" to ${flight.request.method}: ${what}`, { stage: 'call', details: { excerpt: text.slice(0, limits.excerptBytes) }, recovery: 'unknown' }) as AnyFailure;
+  function unreadable({ request }: Flight, what: string, text: string): AnyFailure {
+    return new Failure('PROTOCOL_VIOLATION', `Cannot read the answer of server "${name}" to ${request.method}: ${what}`, { stage: 'call', details: { excerpt: text.slice(0, limits.excerptBytes) }, recovery: 'unknown' }) as AnyFailure;
   }
 
   return {
@@ -357,15 +346,10 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
       era = peer.era;
       revision = peer.revision;
       // A session id that a modern server sends anyway means nothing.
-      if (era === 'modern') sessionId = undefined;
+      if (era === 'modern') endSession();
     },
     close: () => (closing ??= shut()),
   };
-}
-
-/** An error without an id (or with null) on the answer to one POST can only belong to that POST. */
-function answers(id: Id | null, expected: Id): boolean {
-  return id === null || id === expected;
 }
 
 function nameOf({ method, params }: Request): string | undefined {
@@ -377,18 +361,16 @@ function stageOf({ method }: Request): Stage {
   return method === 'server/discover' ? 'probe' : method === 'initialize' ? 'handshake' : method.endsWith('/list') ? 'list' : 'call';
 }
 
-/** A gateway that gave up, or a server that broke, may have done what was asked; one that is busy or slow to start did not. */
-function overload(failure: AnyFailure): AnyFailure {
-  return failure.code === 'HTTP_STATUS' && failure.details.status >= 500 && failure.details.status !== 501 && failure.details.status !== 503 ? unknown(failure) : failure;
+function speaksForItself(status: number): boolean {
+  return status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status);
 }
 
-/** 404 by the specification; many servers say 400 and speak of the session. */
-function isSessionLoss(status: number, text: string): boolean {
-  return status === 404 || (status === 400 && /session/i.test(text));
-}
-
-/** The request may have arrived and run: whoever waits for it must know. */
-function unknown(failure: AnyFailure): AnyFailure {
-  if (failure.recovery === 'unknown') return failure;
-  return new Failure(failure.code, failure.message, { stage: failure.stage, details: failure.details as never, recovery: 'unknown', hint: failure.hint, origin: failure.origin, cause: failure.cause }) as AnyFailure;
+/**
+ * 404 by the specification, unless its body says that the method is what was not found. Many servers say 400 and speak of the
+ * session, some even 200 with the error that a well-known library gives.
+ */
+function isSessionLoss(status: number, code: number | undefined, text: string): boolean {
+  if (status === 404) return code !== codes.methodNotFound;
+  if (status === 400) return /session/i.test(text);
+  return status === 200 && code === SESSION_NOT_FOUND && /\bsession not found\b/i.test(text.slice(0, 1024));
 }

@@ -194,8 +194,6 @@ test('--timeout bounds the whole operation, the start of the server included', a
   assert.equal(status, 4, stderr);
   assert.match(stderr, /Cannot finish within 400 ms: the time of --timeout is used up/);
   assert.ok(performance.now() - startedAt < 3000);
-  const listed = await run(['mcp', 'list', '--timeout', '400', '--json']);
-  assert.equal(listed.json().error?.code ?? listed.json().servers[0].status, 'TIMEOUT');
 });
 
 test('a call whose time is up has an unknown outcome', async (t) => {

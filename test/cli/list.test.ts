@@ -144,3 +144,19 @@ test('a file that is missing or unreadable is told with its name', async (t) => 
   writeFileSync(path.join(directory, 'binary.json'), Buffer.from([0xff, 0xfe, 0x00]));
   assert.equal((await run(['tools', '--config', path.join(directory, 'binary.json')])).status, 3);
 });
+
+test('--timeout bounds a list: what was ready is shown, what was not is told', async (t) => {
+  const { run, config } = sandbox(t);
+  config({ mcp: { quick: fixture('--tools=echo'), slow: fixture('--initialize-ms=20000') } });
+  const startedAt = performance.now();
+  const { status, stdout, stderr } = await run(['mcp', 'list', '--timeout', '1500']);
+  assert.ok(performance.now() - startedAt < 4000);
+  assert.equal(status, 0);
+  assert.match(stdout, /^quick +connected/m);
+  assert.match(stdout, /^slow +not ready in time/m);
+  assert.match(stderr, /slow: Cannot finish within 1500 ms/);
+  assert.match((await run(['tools', '--timeout', '1500'])).stdout, /^quick_echo/m);
+  assert.equal((await run(['tools', 'slow', '--timeout', '300'])).status, 4);
+  const probed = await run(['mcp', 'debug', 'slow', '--timeout', '300', '--json']);
+  assert.deepEqual([probed.status, probed.json().error.code, probed.json().server.name], [4, 'TIMEOUT', 'slow']);
+});

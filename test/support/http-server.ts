@@ -58,6 +58,8 @@ async function listen(server: net.Server, host: string, port: number, event: str
     server.on(name, (socket: net.Socket) => {
       if (name === 'connection') accepted += 1;
       socket.on('error', () => {});
+      // A server that a failed test left open must not hold the process.
+      socket.unref();
       sockets.add(socket);
       socket.on('close', () => {
         sockets.delete(socket);
@@ -67,10 +69,11 @@ async function listen(server: net.Server, host: string, port: number, event: str
   }
   server.on('tlsClientError', () => {});
   await new Promise<void>((resolve, reject) => { server.once('error', reject).listen(port, host, resolve); });
+  server.unref();
   return {
     port: (server.address() as net.AddressInfo).port,
     connections: () => accepted,
-    quiet: () => sockets.size === 0 ? Promise.resolve() : new Promise((resolve) => { waiting.push(resolve); }),
+    quiet: () => sockets.size === 0 ? Promise.resolve() : new Promise((resolve) => { waiting.push(resolve); for (const socket of sockets) socket.ref(); }),
     close: () => new Promise((resolve) => { server.close(() => resolve()); for (const socket of sockets) socket.destroy(); }),
   };
 }

@@ -13,10 +13,13 @@ export interface Peer {
   request(method: string, params?: JsonObject, options?: Options): Promise<JsonObject>;
   /** Text of the first block of a tool's result. */
   call(tool: string, args?: JsonObject, options?: Options): Promise<string>;
+  /** Shakes hands, or asks a modern peer what it speaks. */
   initialize(): Promise<JsonObject>;
 }
 
-export async function connectPeer(transport: Transport, inbound: Partial<Inbound> = {}): Promise<Peer> {
+const modernMeta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientInfo': { name: 'test', version: '0' }, 'io.modelcontextprotocol/clientCapabilities': {} };
+
+export async function connectPeer(transport: Transport, inbound: Partial<Inbound> = {}, modern = false): Promise<Peer> {
   const notices: Notice[] = [], told: Peer['told'] = [];
   const connection = await openConnection(transport, {
     inbound: {
@@ -27,7 +30,8 @@ export async function connectPeer(transport: Transport, inbound: Partial<Inbound
     signal: new AbortController().signal,
   });
   const request: Peer['request'] = (method, params, options) => connection.request<JsonObject>(method, {
-    params, action: method, stage: 'call', timeoutMs: 10_000, cancel: 'notify', mutating: false, accept: (result) => result as JsonObject, ...options,
+    params, action: method, stage: 'call', timeoutMs: 10_000, cancel: modern ? 'close' : 'notify', mutating: false, accept: (result) => result as JsonObject,
+    ...(modern ? { stamp: { revision: '2026-07-28', meta: modernMeta, metaText: JSON.stringify(modernMeta).slice(1, -1) } } : {}), ...options,
   });
   return {
     connection, notices, told, request,
@@ -36,6 +40,11 @@ export async function connectPeer(transport: Transport, inbound: Partial<Inbound
       return (result['content'] as { text: string }[])[0]!.text;
     },
     async initialize() {
+      if (modern) {
+        const found = await request('server/discover', undefined, { cancel: 'none', stage: 'probe' });
+        transport.negotiated?.({ era: 'modern', revision: '2026-07-28' });
+        return found;
+      }
       const result = await request('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '0' } }, { cancel: 'none', stage: 'handshake' });
       connection.notify('notifications/initialized');
       return result;

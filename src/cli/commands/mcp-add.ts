@@ -1,10 +1,9 @@
 import * as path from 'node:path';
 import { addServer, checkName } from '../../config/edit.ts';
-import type { Command, Context } from '../command.ts';
+import type { Command, Context, Parsed } from '../command.ts';
 import { dryRunOption, editOptions, projectOption, reportEdit } from '../edit-report.ts';
 import { entryFromJson, entryFromWords } from '../new-entry.ts';
 import { usageFailure } from '../parse.ts';
-import type { Parsed } from '../parse.ts';
 
 /** `--from-json` is a server of its own: nothing else may describe it. */
 function entryOf(parsed: Parsed, cwd: string) {

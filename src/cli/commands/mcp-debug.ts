@@ -9,6 +9,7 @@ import type { Command, Context } from '../command.ts';
 import { commandLineOf, entryDocument, maskedTemplate, targetOf } from '../entry-view.ts';
 import { EXIT_OK, exitStatus } from '../exit.ts';
 import { explain, failureDocument, originText } from '../explain.ts';
+import { inLightOf } from '../interrupt.ts';
 import { entryOf, openConfig, withHost } from '../open.ts';
 import { bold, dim, green, red, yellow } from '../span.ts';
 
@@ -117,10 +118,10 @@ async function run(context: Context): Promise<number> {
   const config = await openConfig(context);
   const entry = entryOf(config, context.parsed.operands[0]!);
   return withHost(context, { config: alone(config, entry) }, async (host) => {
-    const findings = await probe(context, host, entry);
-    const { failure } = findings;
-    // An interrupt is told as such by whoever waits above.
-    if (failure !== undefined && context.signal.aborted) throw failure;
+    const found = await probe(context, host, entry);
+    const failure = found.failure === undefined ? undefined : inLightOf(found.failure, context.interrupt);
+    if (failure !== undefined && context.signal.aborted && context.interrupt.by !== 'timeout') throw failure;
+    const findings = { ...found, failure };
     if (!context.json) show(context, findings);
     else context.terminal.document(failure === undefined ? { ok: true, ...document(findings) } : { ok: false, error: failureDocument(failure), ...document(findings) });
     return failure === undefined ? EXIT_OK : exitStatus[failure.code];

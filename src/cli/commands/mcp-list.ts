@@ -5,7 +5,7 @@ import type { Command, Context } from '../command.ts';
 import { targetOf, transportOf } from '../entry-view.ts';
 import { EXIT_OK, exitStatus } from '../exit.ts';
 import { failureDocument, placeText } from '../explain.ts';
-import { openConfig, tellFailures, throwIfEnded, withHost } from '../open.ts';
+import { openConfig, tellFailures, settledFailures, withHost } from '../open.ts';
 import { bold, dim, green, red, yellow } from '../span.ts';
 import type { Span } from '../span.ts';
 
@@ -59,6 +59,7 @@ function statusCell(row: Row): Span {
   switch (row.status) {
     case 'connected': return green('connected');
     case 'failed': case 'invalid': return red(row.probed?.failureKind ?? row.status);
+    case 'connecting': return yellow('not ready in time');
     case 'disconnected': return yellow('disconnected');
     default: return dim(row.status);
   }
@@ -85,9 +86,9 @@ function present(context: Context, rows: readonly Row[]): number {
 
 async function probe(context: Context, config: Config, host: Host): Promise<number> {
   const listing = await host.listTools(undefined, context.signal);
-  throwIfEnded(context.signal);
+  const failures = settledFailures(context, listing.failures);
   const rows = rowsOf(config, host.status());
-  return present(context, rows.map((row) => ({ ...row, failure: row.failure ?? listing.failures.find((one) => one.server === row.name)?.failure })));
+  return present(context, rows.map((row) => ({ ...row, failure: failures.find((one) => one.server === row.name)?.failure ?? row.failure })));
 }
 
 async function run(context: Context): Promise<number> {

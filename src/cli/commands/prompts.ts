@@ -4,7 +4,7 @@ import type { Prompt } from '../../mcp/types.ts';
 import type { Command, Context } from '../command.ts';
 import { EXIT_OK } from '../exit.ts';
 import { failureDocument } from '../explain.ts';
-import { eachServer, enabledServers, entryOf, openConfig, tellFailures, throwIfEnded, withHost } from '../open.ts';
+import { eachServer, enabledServers, entryOf, openConfig, tellFailures, settledFailures, withHost } from '../open.ts';
 import { bold, dim } from '../span.ts';
 
 interface Found { readonly server: string; readonly prompt: Prompt }
@@ -13,12 +13,12 @@ const argumentsOf = ({ prompt }: Found): string => (prompt.arguments ?? []).map(
 
 async function list(context: Context, host: Host, names: readonly string[], named: boolean): Promise<number> {
   const { signal, terminal } = context;
-  const { items, failures } = await eachServer<Found>(host, names, signal, async ({ entry, client }) => {
+  const { items, failures: found } = await eachServer<Found>(host, names, signal, async ({ entry, client }) => {
     if (client.capabilities.prompts === undefined) return [];
     const listing = await client.listPrompts({ signal });
     return listing.items.map((prompt) => ({ server: entry.name, prompt }));
   });
-  throwIfEnded(signal);
+  const failures = settledFailures(context, found);
   if (items.length === 0 && failures[0] !== undefined && (named || failures.length === names.length)) throw failures[0].failure;
   if (context.json) {
     terminal.document({ ok: true, prompts: items.map(({ server, prompt }) => ({ server, key: `${server}:${prompt.name}`, ...prompt })), failures: failures.map(({ server, failure }) => ({ server, error: failureDocument(failure) })) });

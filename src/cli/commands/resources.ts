@@ -4,7 +4,7 @@ import type { Resource, ResourceTemplate } from '../../mcp/types.ts';
 import type { Command, Context } from '../command.ts';
 import { EXIT_OK } from '../exit.ts';
 import { failureDocument } from '../explain.ts';
-import { eachServer, enabledServers, entryOf, openConfig, tellFailures, throwIfEnded, withHost } from '../open.ts';
+import { eachServer, enabledServers, entryOf, openConfig, tellFailures, settledFailures, withHost } from '../open.ts';
 import { bold, dim } from '../span.ts';
 
 type Found = { readonly server: string } & ({ readonly kind: 'resource'; readonly item: Resource } | { readonly kind: 'template'; readonly item: ResourceTemplate });
@@ -20,12 +20,12 @@ function show({ terminal }: Context, found: readonly Found[]): void {
 
 async function list(context: Context, host: Host, names: readonly string[], named: boolean): Promise<number> {
   const { signal } = context;
-  const { items, failures } = await eachServer<Found>(host, names, signal, async ({ entry, client }) => {
+  const { items, failures: found } = await eachServer<Found>(host, names, signal, async ({ entry, client }) => {
     if (client.capabilities.resources === undefined) return [];
     const [resources, templates] = await Promise.all([client.listResources({ signal }), client.listResourceTemplates({ signal })]);
     return [...resources.items.map((item) => ({ server: entry.name, kind: 'resource' as const, item })), ...templates.items.map((item) => ({ server: entry.name, kind: 'template' as const, item }))];
   });
-  throwIfEnded(signal);
+  const failures = settledFailures(context, found);
   if (items.length === 0 && failures[0] !== undefined && (named || failures.length === names.length)) throw failures[0].failure;
   const compare = (a: Found, b: Found): number => (a.server === b.server ? (keyOf(a) < keyOf(b) ? -1 : 1) : a.server < b.server ? -1 : 1);
   const sorted = [...items].sort(compare);

@@ -10,7 +10,7 @@ import type { Command, Context } from '../command.ts';
 import { exampleCall } from '../example.ts';
 import { EXIT_OK } from '../exit.ts';
 import { failureDocument } from '../explain.ts';
-import { openConfig, tellFailures, throwIfEnded, withHost } from '../open.ts';
+import { openConfig, tellFailures, settledFailures, withHost } from '../open.ts';
 import { bold, dim, green, red, yellow } from '../span.ts';
 import type { Span } from '../span.ts';
 
@@ -82,8 +82,8 @@ function nothingLeft(listing: ToolListing): AnyFailure | undefined {
 async function list(context: Context, config: Config, host: Host): Promise<number> {
   const { parsed, terminal } = context;
   const word = parsed.operands[0];
-  const listing = await listingFor(host, config, word, context.signal);
-  throwIfEnded(context.signal);
+  const found = await listingFor(host, config, word, context.signal);
+  const listing = { ...found, failures: settledFailures(context, found.failures) };
   const all = listing.entries.map((entry) => ({ entry, decision: host.decide(entry) }));
   const tools = parsed.has('all') || (word !== undefined && all.length === 1) ? all : all.filter(({ decision }) => decision.effect !== 'deny');
   const lost = nothingLeft(listing);

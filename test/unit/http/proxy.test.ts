@@ -1,5 +1,6 @@
 import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
+import { limits } from '../../../src/base/limits.ts';
 import { createHttp } from '../../../src/http/fetch.ts';
 import { parseNoProxy, proxyFromEnvironment } from '../../../src/http/proxy.ts';
 import { targetOf } from '../../../src/http/url.ts';
@@ -186,6 +187,16 @@ describe('through a real proxy:', () => {
     const waiting = failureOf(receive(http, { url: secure.origin }));
     http.close();
     assert.equal((await waiting).code, 'CANCELED');
+    await close();
+  });
+  test('a tunnel that does not open in time is given up', async (t) => {
+    const { client, proxy, secure, close } = await setUp({ connect: 'silent' });
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const failure = failureOf(receive(client({ https_proxy: proxy.url }), { url: secure.origin }));
+    t.mock.timers.tick(limits.httpTunnelMs - 1);
+    t.mock.timers.tick(1);
+    t.mock.timers.reset();
+    assert.match((await failure).message, /through the proxy .*: it does not answer \(ETIMEDOUT\)/);
     await close();
   });
   test('a certificate that is not trusted is refused behind a tunnel as well', async () => {

@@ -151,6 +151,20 @@ test('feed() delivers what is complete before the line that is too long', () => 
   }
 });
 
+test('feed() accepts a frame of 63 MiB and refuses one of 65 (rows 65, 66)', () => {
+  const mebibyte = Buffer.alloc(1024 * 1024, 'x');
+  const feed = framing();
+  feed.text('{"jsonrpc":"2.0","id":1,"result":"');
+  for (let i = 0; i < 63; i++) assert.equal(feed.feed(mebibyte), undefined);
+  feed.text('"}\n');
+  assert.equal((texts(feed)[0] as string).length, 63 * 1024 * 1024);
+  feed.messages.length = 0;
+  let failure: AnyFailure | undefined, fed = 0;
+  while (failure === undefined && fed < 70) { failure = feed.feed(mebibyte); fed += 1; }
+  assert.equal(fed, 65);
+  assert.deepEqual(failure?.details, { limit: 'frameBytes', maximum: 64 * 1024 * 1024, seen: 65 * 1024 * 1024 });
+});
+
 test('feed() holds a line that comes byte by byte in memory of its own size (row 66)', () => {
   const feed = framing();
   const byte = Buffer.from('x');
