@@ -7,7 +7,7 @@ import type { Paths } from '../base/paths.ts';
 import { redactPatterns } from '../base/redact.ts';
 import { nearest } from '../base/text.ts';
 import type { Config, Rule, ServerEntry } from '../config/types.ts';
-import type { Host, OpenServer, Person } from '../host/types.ts';
+import type { Host, HostOptions, Person, Reader, ServerRetry } from '../host/types.ts';
 import type { Context } from './command.ts';
 import { inLightOf } from './interrupt.ts';
 import { dim, yellow } from './span.ts';
@@ -33,12 +33,20 @@ export interface Household {
   readonly assumeYes?: boolean;
   /** Default: the user's. */
   readonly paths?: Paths;
+  /** Default: a live line while it waits. */
+  readonly onRetry?: NonNullable<HostOptions['onRetry']>;
+}
+
+/** `docs answers 503: try 2 of 3 in 2.0 s` */
+export function retryText({ server, attempt, tries, waitMs, failure }: ServerRetry): string {
+  const why = failure.code === 'HTTP_STATUS' ? `answers ${failure.details.status}` : 'was cut off';
+  return `${server} ${why}: try ${attempt + 1} of ${tries} in ${(waitMs / 1000).toFixed(1)} s`;
 }
 
 /** Runs `use` with a host of its own. Failures are reported before the host is torn down, so that nobody waits for the clean-up to see them. */
 export async function withHost(context: Context, household: Household, use: (host: Host) => Promise<number>): Promise<number> {
   const { createHost } = await import('../host/host.ts');
-  const host = createHost({ paths: pathsOf(context), ...household, environment: context.terminal.environment, log: context.log, life: 'one-shot' });
+  const host = createHost({ paths: pathsOf(context), onRetry: (retry) => context.terminal.live(retryText(retry)), ...household, environment: context.terminal.environment, log: context.log, life: 'one-shot' });
   // An exception nobody catches ends the process without passing `finally`.
   const lastResort = (): void => host.killSync();
   process.once('exit', lastResort);
@@ -80,11 +88,11 @@ export function settledFailures({ signal, interrupt }: Context, failures: readon
 }
 
 /** Asks several servers at once; one that fails costs only itself. */
-export async function eachServer<T>(host: Host, names: readonly string[], signal: AbortSignal, ask: (server: OpenServer) => Promise<readonly T[]>): Promise<{ readonly items: readonly T[]; readonly failures: readonly ServerFailure[] }> {
+export async function eachServer<T>(host: Host, names: readonly string[], signal: AbortSignal, ask: (asked: { readonly entry: ServerEntry; readonly client: Reader }) => Promise<readonly T[]>): Promise<{ readonly items: readonly T[]; readonly failures: readonly ServerFailure[] }> {
   const failures: ServerFailure[] = [];
   const found = await Promise.all(names.map(async (server) => {
     try {
-      return await ask(await host.open(server, signal));
+      return await host.ask(server, ask, signal);
     } catch (thrown) {
       failures.push({ server, failure: toFailure(thrown) });
       return [];

@@ -10,6 +10,8 @@ import { startExchange, watchSignals } from './exchange.ts';
 import { canceledFailure } from './failures.ts';
 import { targetOf } from './url.ts';
 import { toFailure } from '../base/failure.ts';
+import { readText } from '../base/files.ts';
+import { limits } from '../base/limits.ts';
 import type { AnyFailure } from '../base/failure.ts';
 import type { Shared } from './exchange.ts';
 import type { Engine, Exchange, FetchLike, Http, HttpOptions, HttpRequest, Target } from './types.ts';
@@ -58,12 +60,23 @@ export function createHttp(options: HttpOptions = {}): Http {
 function engineFor(options: HttpOptions): Engine {
   if (options.engine !== 'fetch') {
     if (options.fetch !== undefined) throw new TypeError('The option "fetch" needs engine: "fetch"');
-    return createNodeEngine(options, proxyFromEnvironment(options.environment ?? process.env));
+    return createNodeEngine({ ...options, extraRoots }, proxyFromEnvironment(options.environment ?? process.env));
   }
   const nodeOnly = (['ca', 'cert', 'key', 'connectPolicy', 'onConnection', 'environment'] as const).filter((name) => options[name] !== undefined);
   if (nodeOnly.length > 0) throw new TypeError(`The engine "fetch" cannot honour: ${nodeOnly.join(', ')}`);
   const platform: FetchLike = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
   return createPlatformEngine(platform);
+}
+
+/** Naming authorities replaces Node's own, and before Node 22.15 nothing tells what NODE_EXTRA_CA_CERTS had added to those: it is read again. */
+function extraRoots(): string | undefined {
+  const file = process.env['NODE_EXTRA_CA_CERTS'];
+  try {
+    return file === undefined || file === '' ? undefined : readText(file, limits.configFileBytes);
+  } catch {
+    // Node goes on without a file that it cannot read, and says so itself.
+    return undefined;
+  }
 }
 
 function failSoon(request: HttpRequest, failure: AnyFailure): Exchange {

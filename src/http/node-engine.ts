@@ -7,8 +7,8 @@ import { ACCEPTED_CODINGS, codingsOf, readDecoded } from './decoding.ts';
 import { addressRefused, createSockets } from './sockets.ts';
 import type { Sent } from '../base/failure.ts';
 import type { Proxy, ProxyChoice } from './proxy.ts';
-import type { Sockets } from './sockets.ts';
-import type { Engine, EngineSink, HttpOptions, Order, ResponseHeaders, Running } from './types.ts';
+import type { ConnectionOptions, Sockets } from './sockets.ts';
+import type { Engine, EngineSink, Order, ResponseHeaders, Running } from './types.ts';
 
 /** What a caller may not decide: framing and connection belong to the engine. */
 export const ENGINE_HEADERS: ReadonlySet<string> = new Set([
@@ -21,7 +21,7 @@ const PAUSE_MS = 2;
 /** A request this small leaves in one piece or not at all. */
 const ONE_WRITE_BYTES = 16 * 1024;
 
-export function createNodeEngine(options: Pick<HttpOptions, 'ca' | 'cert' | 'key' | 'connectPolicy' | 'onConnection'>, proxies: ProxyChoice): Engine {
+export function createNodeEngine(options: ConnectionOptions, proxies: ProxyChoice): Engine {
   const sockets = createSockets(options);
   let lastUse = 0;
   const sendNow = (order: Order, sink: EngineSink): Running => {

@@ -15,7 +15,10 @@ import type { Duplex } from 'node:stream';
 import type { Proxy } from './proxy.ts';
 import type { HttpOptions, Target } from './types.ts';
 
-type ConnectionOptions = Pick<HttpOptions, 'ca' | 'cert' | 'key' | 'connectPolicy' | 'onConnection'>;
+export interface ConnectionOptions extends Pick<HttpOptions, 'ca' | 'cert' | 'key' | 'connectPolicy' | 'onConnection'> {
+  /** What NODE_EXTRA_CA_CERTS adds to the default roots; asked only where Node does not tell. */
+  readonly extraRoots: () => string | undefined;
+}
 type Connected = (error: Error | null, socket?: Duplex) => void;
 /** What `http.Agent` lets us replace; its types name only part of it. */
 interface OpenAgent {
@@ -36,8 +39,10 @@ export interface Sockets {
 }
 
 export function createSockets(options: ConnectionOptions): Sockets {
-  const own = secureContext(options);
-  const forProxies = options.ca === undefined ? undefined : secureContext({ ca: options.ca });
+  const own = secureContext(options, options.extraRoots);
+  // Our certificate is for the server, not for a proxy in between. Costs tens of milliseconds: only when it is needed.
+  let proxyContext = options.cert === undefined && options.key === undefined ? own : undefined;
+  const forProxies = (): tls.SecureContext | undefined => proxyContext ??= secureContext({ ca: options.ca }, options.extraRoots);
   const lookup = lookupWith(options.connectPolicy);
   const proxyLookup = lookupWith(undefined);
   const established = new WeakSet<Duplex>();
@@ -64,7 +69,7 @@ export function createSockets(options: ConnectionOptions): Sockets {
     const opened = openly(agent);
     const connect = opened.createConnection.bind(agent);
     const dialing = { ...DIALING, lookup: proxy === undefined ? lookup : proxyLookup };
-    const context = secure ? { secureContext: proxy === undefined || tunnel ? own : forProxies } : {};
+    const context = secure ? { secureContext: proxy === undefined || tunnel ? own : forProxies() } : {};
     opened.createConnection = (dial, callback) => {
       const startedAt = now();
       if (!tunnel) return watch(connect({ ...dial, ...dialing, ...context }, callback) as net.Socket, dial, startedAt, proxy);
@@ -74,7 +79,7 @@ export function createSockets(options: ConnectionOptions): Sockets {
         const through: Dial & { readonly socket: Duplex } = { ...dial, ...context, socket };
         callback(null, watch(connect(through, callback) as net.Socket, dial, startedAt, proxy));
       };
-      const request = openTunnel(proxy, dial, { ...dialing, secureContext: forProxies }, handshake);
+      const request = openTunnel(proxy, dial, { ...dialing, secureContext: proxy.secure ? forProxies() : undefined }, handshake);
       opening.add(request);
       return undefined;
     };
@@ -158,20 +163,14 @@ export function addressRefused(address: string): Error {
 }
 
 /** The default roots and what is added to them. Undefined when nothing is. Throws `CONFIG_INVALID` for PEM text that is none. */
-function secureContext({ ca, cert, key }: Pick<HttpOptions, 'ca' | 'cert' | 'key'>): tls.SecureContext | undefined {
+function secureContext({ ca, cert, key }: Pick<HttpOptions, 'ca' | 'cert' | 'key'>, extraRoots: () => string | undefined): tls.SecureContext | undefined {
   if (ca === undefined && cert === undefined && key === undefined) return undefined;
   if (ca !== undefined) checked('/caFile', 'a certificate in PEM form', () => new X509Certificate(ca));
   return checked('/certFile', 'a certificate chain and its private key in PEM form, without a passphrase', () => {
     const pair = { ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) };
     if (ca === undefined) return tls.createSecureContext(pair);
     const { getCACertificates } = tls as { getCACertificates?: (type: 'default') => string[] };
-    if (getCACertificates !== undefined) return tls.createSecureContext({ ...pair, ca: [...getCACertificates('default'), ca] });
-    // Older Nodes do not tell what NODE_EXTRA_CA_CERTS added to the roots; there the context itself takes one more.
-    const context = tls.createSecureContext(pair);
-    const native = context.context as { addCACert?: (pem: string) => void };
-    if (native.addCACert === undefined) return tls.createSecureContext({ ...pair, ca: [...tls.rootCertificates, ca] });
-    native.addCACert(ca);
-    return context;
+    return tls.createSecureContext({ ...pair, ca: [...getCACertificates?.('default') ?? [...tls.rootCertificates, extraRoots() ?? ''], ca] });
   });
 }
 

@@ -18,7 +18,7 @@ export interface HttpRequest {
   readonly url: string | URL;
   /** Default `GET`. */
   readonly method?: string;
-  /** `Host`, `Connection`, `Content-Length`, `Transfer-Encoding` and `Accept-Encoding` are ours and are left out. */
+  /** `Host`, `Content-Length` and the headers of the connection are ours and are left out; `Accept-Encoding` is ours unless it is given. */
   readonly headers?: RequestHeaders;
   readonly body?: string | Uint8Array | undefined;
   readonly signal?: AbortSignal | undefined;

@@ -45,10 +45,10 @@ function promptOf(server: string, name: string, prompts: readonly Prompt[]): Pro
 
 async function fill(context: Context, host: Host, server: string, name: string, words: readonly string[]): Promise<number> {
   const { signal, terminal, json } = context;
-  const { client } = await host.open(server, signal);
-  const prompt = promptOf(server, name, (await client.listPrompts({ signal })).items);
+  const listing = await host.ask(server, ({ client }) => client.listPrompts({ signal }), signal);
+  const prompt = promptOf(server, name, listing.items);
   const args = promptArguments(`${server}:${name}`, prompt.arguments ?? [], words);
-  const result = await client.getPrompt(name, args, { signal });
+  const result = await host.ask(server, ({ client }) => client.getPrompt(name, args, { signal }), signal);
   if (json) {
     const messages = result.messages.map(({ role, content }) => ({ role, content: content.type === 'unknown' ? content.block : content }));
     terminal.document({ ok: true, server, name, arguments: args, description: result.description ?? null, messages });

@@ -8,8 +8,7 @@ import { dim } from '../span.ts';
 async function read(context: Context, host: Host): Promise<number> {
   const { parsed, terminal, signal, json } = context;
   const [server, uri] = parsed.operands as [string, string];
-  const { client } = await host.open(server, signal);
-  const result = await client.readResource(uri, { signal });
+  const result = await host.ask(server, ({ client }) => client.readResource(uri, { signal }), signal);
   const directory = parsed.value('output');
   const keep = directory === undefined ? undefined : await createKeep(directory, uri.split(/[/?#]/).filter((part) => part !== '').at(-1) ?? server);
   if (json) {

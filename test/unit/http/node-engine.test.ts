@@ -352,6 +352,10 @@ describe('TLS:', () => {
         http.close();
       }`, { NODE_EXTRA_CA_CERTS: fileURLToPath(new URL('../../fixtures/tls/self-signed.pem', import.meta.url)) });
     assert.deepEqual(printed.split('\n'), ['200', '200', '200', 'CONNECT_FAILED']);
+    const previous = process.env['NODE_EXTRA_CA_CERTS'];
+    process.env['NODE_EXTRA_CA_CERTS'] = fileURLToPath(new URL('.', import.meta.url));
+    await using({ ca: pem('ca.pem') }, async (http) => { assert.equal((await receive(http, { url: server.origin })).status, 200); });
+    if (previous === undefined) delete process.env['NODE_EXTRA_CA_CERTS']; else process.env['NODE_EXTRA_CA_CERTS'] = previous;
     await self.close();
   });
   test('cert and key let the client in where a certificate is asked for', async () => {
