@@ -96,4 +96,4 @@ async function httpCarrier(target: HttpTarget, options: ClientOptions): Promise<
 
 export { Failure, version };
 export type { Client, Answers, Notice };
-export type { CallToolResult, ContentBlock, Listing, Progress, Tool, Resource, Prompt } from './mcp/types.ts';
+export type { CallToolResult, ContentBlock, Listing, Progress, Tool, Resource, Prompt, Skill, SkillFile } from './mcp/types.ts';

@@ -128,6 +128,12 @@ export const limits = {
   /** Worst-case steps that one test of a `pattern` may cost; longer strings are left to the server. */
   patternSteps: 100_000_000,
   jsonDepth: 512,
+  /** The YAML at the head of a skill's SKILL.md. */
+  frontmatterChars: 64 * KIB,
+  frontmatterDepth: 32,
+  /** Files of one skill and their bytes together (SEP-2640): what every host accepts, and we nothing beyond. */
+  skillFiles: 512,
+  skillBytes: 16 * MIB,
   retryTries: 3,
   retryFirstMs: 2_000,
   retryFactor: 2,

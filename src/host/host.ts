@@ -22,13 +22,16 @@ import { version } from '../base/version.ts';
 
 type Registry = Pick<typeof import('../registry/catalog.ts'), 'buildCatalogue' | 'findTool'> & { readonly gate: Gate };
 
+/** The tools behind one connection, as far as they are known. */
+interface Note { readonly opened: OpenServer; listing: Listing<Tool> | undefined; changes: number }
+
 export function createHost(options: HostOptions): Host {
   const { config, person } = options;
   const log = options.log ?? silentLog;
   const trees = createProcessTrees({ environment: options.environment });
   const eras = createEraStore(options.paths.state);
   const names = createToolNames(options.paths.state, config.workspace, log);
-  const listings = new Map<string, { readonly opened: OpenServer; readonly listing: Listing<Tool> }>();
+  const listings = new Map<string, Note>();
   let closing: Promise<CloseReport> | undefined;
 
   const connect = createConnect({
@@ -72,19 +75,34 @@ export function createHost(options: HostOptions): Host {
     };
   }
 
+  /** What is known of the tools behind one connection; a change that it tells makes us forget. */
+  function noteOf(server: string, opened: OpenServer): Note {
+    const known = listings.get(server);
+    if (known?.opened === opened) return known;
+    const fresh: Note = { opened, listing: undefined, changes: 0 };
+    listings.set(server, fresh);
+    opened.client.on((event) => {
+      if (event.kind !== 'list_changed' || event.list !== 'tools') return;
+      fresh.listing = undefined;
+      fresh.changes += 1;
+    });
+    return fresh;
+  }
+
   /** The list of one server, asked once per connection and again after it said that the list changed. */
   async function listingOf(server: string, signal?: AbortSignal): Promise<Listing<Tool>> {
     const opened = await connections.open(server, signal);
-    const known = listings.get(server);
-    if (known?.opened === opened) return known.listing;
+    const known = noteOf(server, opened);
+    if (known.listing !== undefined) return known.listing;
     const startedAt = now();
     try {
       const { connectMs, requestMs } = opened.entry.timeouts;
       return await reading(opened, async (asked) => {
+        const note = noteOf(server, asked), { changes } = note;
         const listing = await asked.client.listTools({ signal, timeoutMs: Math.max(requestMs, connectMs - spentOn(asked)) });
         connections.noteTools(server, listing.items.length, now() - startedAt);
-        asked.client.on((event) => { if (event.kind === 'list_changed' && event.list === 'tools') listings.delete(server); });
-        listings.set(server, { opened: asked, listing });
+        // Told of a change while it was read, the list may be the old one: the next look asks again.
+        if (note.changes === changes) note.listing = listing;
         return listing;
       }, signal);
     } catch (error) {

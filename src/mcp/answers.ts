@@ -13,6 +13,7 @@ export function declaredCapabilities(answers: Answers): JsonObject {
     ...(answers.elicit === undefined || modes.length === 0 ? {} : { elicitation: Object.fromEntries(modes.map((mode) => [mode, {}])) }),
     ...(answers.roots === undefined ? {} : { roots: {} }),
     ...(answers.sample === undefined ? {} : { sampling: {} }),
+    ...(answers.extensions === undefined ? {} : { extensions: answers.extensions }),
   };
 }
 

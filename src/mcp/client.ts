@@ -16,7 +16,8 @@ import {
   readCallResult, readCompletion, readPromptResult, readPrompts, readReadResult, readResources, readTemplates, readTools, refuse, type Page,
 } from './results.ts';
 import { createSessions } from './sessions.ts';
-import type { CallSettings, CallToolResult, Client, ConnectOptions, Listing, Tool } from './types.ts';
+import { listedFile, offersSkills, readSkills, skillReader, verifiedFile, SKILLS } from './skills.ts';
+import type { CallSettings, CallToolResult, Client, ConnectOptions, Listing, ReadResourceResult, Tool } from './types.ts';
 
 interface Ask<T> {
   readonly method: string;
@@ -96,8 +97,8 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
     return Object.fromEntries(responses);
   }
 
-  async function list<T>(method: string, capability: 'tools' | 'resources' | 'prompts', read: (result: JsonObject) => Page<T>, settings: CallSettings | undefined): Promise<Listing<T>> {
-    if (capabilities[capability] === undefined) return { items: [], dropped: [], ttlMs: 0, cacheScope: 'private' };
+  async function list<T>(method: string, capability: 'tools' | 'resources' | 'prompts' | 'skills', read: (result: JsonObject) => Page<T>, settings: CallSettings | undefined): Promise<Listing<T>> {
+    if (capability === 'skills' ? !offersSkills(capabilities) : capabilities[capability] === undefined) return { items: [], dropped: [], ttlMs: 0, cacheScope: 'private' };
     const what = (cursor: string | undefined): Ask<Page<T>> => ({ method, params: cursor === undefined ? undefined : { cursor }, action: `list ${capability}`, stage: 'list', read });
     const first = await ask(what(undefined), settings);
     if (first.nextCursor === undefined && first.items.length <= limits.toolsPerServer) return { items: first.items, dropped: first.dropped, ttlMs: first.ttlMs, cacheScope: first.cacheScope };
@@ -150,6 +151,11 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
     return new Failure('CAPABILITY_MISSING', `Cannot ${action}: the server does not offer ${capability}`, { stage: 'call', details: { capability } }) as AnyFailure;
   }
 
+  function readResource(uri: string, settings?: CallSettings): Promise<ReadResourceResult> {
+    const missing = need('resources', `read "${uri}"`);
+    return missing !== undefined ? Promise.reject(missing) : ask({ method: 'resources/read', params: { uri }, action: `read "${uri}"`, stage: 'call', progress: true, read: readReadResult }, settings);
+  }
+
   const bounded = (settings: CallSettings | undefined, fallback = requestMs): CallSettings & { readonly timeoutMs: number } => ({ ...settings, timeoutMs: settings?.timeoutMs ?? fallback });
   return {
     era: lifecycle.era, revision: lifecycle.revision, serverInfo: lifecycle.serverInfo, capabilities, instructions: lifecycle.instructions,
@@ -166,10 +172,7 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
     },
     listPrompts: (settings) => list('prompts/list', 'prompts', readPrompts, settings),
     callTool: (name, args, settings) => (mirrored === undefined ? call(name, args, settings) : callMirrored(mirrored, name, args, settings)),
-    readResource(uri, settings) {
-      const missing = need('resources', `read "${uri}"`);
-      return missing !== undefined ? Promise.reject(missing) : ask({ method: 'resources/read', params: { uri }, action: `read "${uri}"`, stage: 'call', progress: true, read: readReadResult }, settings);
-    },
+    readResource,
     getPrompt(name, args, settings) {
       const missing = need('prompts', `get the prompt "${name}"`);
       return missing !== undefined ? Promise.reject(missing) : ask({ method: 'prompts/get', params: { name, arguments: args }, action: `get the prompt "${name}"`, stage: 'call', progress: true, read: readPromptResult }, settings);
@@ -178,6 +181,15 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
       const missing = need('completions', 'complete an argument');
       const params = { ref, argument, ...(context === undefined ? {} : { context: { arguments: context } }) };
       return missing !== undefined ? Promise.reject(missing) : ask({ method: 'completion/complete', params, action: 'complete an argument', stage: 'call', read: readCompletion }, settings);
+    },
+    listSkills: (settings) => list('skills/list', 'skills', readSkills, settings),
+    getSkill(uri, settings) {
+      if (!offersSkills(capabilities)) return Promise.reject(new Failure('CAPABILITY_MISSING', `Cannot get the skill "${uri}": the server does not offer skills`, { stage: 'call', details: { capability: SKILLS } }));
+      return ask({ method: 'skills/get', params: { uri }, action: `get the skill "${uri}"`, stage: 'call', read: skillReader(uri) }, settings);
+    },
+    async readSkillFile(skill, uri, settings) {
+      const file = listedFile(skill, uri);
+      return verifiedFile(skill, uri, file, await readResource(uri, settings));
     },
     ping: (settings) => inSession(() => lifecycle.ping(connection, bounded(settings, Math.min(limits.pingMs, requestMs))), settings?.signal),
     async setLogLevel(level, settings) {

@@ -34,7 +34,8 @@ export function expectObject(method: string, value: unknown): JsonObject {
 
 type Reader<T> = (item: JsonObject) => T | string;
 
-function readPage<T>(method: string, key: string, result: JsonObject, read: Reader<T>): Page<T> {
+/** One page of any list. `read` believes an item or says what is wrong with it. */
+export function readPage<T>(method: string, key: string, result: JsonObject, read: Reader<T>): Page<T> {
   const list = result[key];
   if (!Array.isArray(list)) throw refuse(method, `"${key}" is not an array`, list ?? null);
   const items: T[] = [], dropped: Dropped[] = [];

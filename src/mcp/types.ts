@@ -48,6 +48,16 @@ export interface GetPromptResult { readonly description?: string; readonly messa
 export interface ReadResourceResult { readonly contents: readonly ResourceContents[] }
 export interface Completion { readonly values: readonly string[]; readonly total?: number; readonly hasMore?: boolean }
 
+/** One file of a skill (SEP-2640): `digest` is `sha256:` and 64 hex digits over its bytes, `size` their number. */
+export interface SkillFile { readonly uri: string; readonly digest: string; readonly size: number }
+/** A skill as the server describes it, before any of its files is read. `dynamic` content cannot be verified. */
+export interface Skill {
+  /** Of its SKILL.md. */
+  readonly uri: string;
+  readonly frontmatter: JsonObject & { readonly name: string; readonly description: string };
+  readonly resources: readonly SkillFile[] | 'dynamic';
+}
+
 export interface ServerCapabilities {
   readonly tools?: { readonly listChanged?: boolean }; readonly prompts?: { readonly listChanged?: boolean };
   readonly resources?: { readonly listChanged?: boolean; readonly subscribe?: boolean };
@@ -80,6 +90,8 @@ export interface Answers {
   readonly elicitModes?: readonly ('form' | 'url')[];
   readonly roots?: () => readonly Root[];
   readonly sample?: (params: JsonObject, signal: AbortSignal) => Promise<JsonObject>;
+  /** Extensions this client supports, by identifier with their settings: declared as they stand. Default: none. */
+  readonly extensions?: Readonly<Record<string, JsonObject>>;
 }
 
 export interface CallSettings {
@@ -105,6 +117,14 @@ export interface Client {
   readResource(uri: string, settings?: CallSettings): Promise<ReadResourceResult>;
   getPrompt(name: string, args: Readonly<Record<string, string>>, settings?: CallSettings): Promise<GetPromptResult>;
   complete(ref: { readonly type: 'ref/prompt'; readonly name: string } | { readonly type: 'ref/resource'; readonly uri: string }, argument: { readonly name: string; readonly value: string }, context?: Readonly<Record<string, string>>, settings?: CallSettings): Promise<Completion>;
+  /** Skills of a server that offers the extension (SEP-2640), pages joined; reads no file. A partial list is legal: `getSkill` knows more. */
+  listSkills(settings?: CallSettings): Promise<Listing<Skill>>;
+  getSkill(uri: string, settings?: CallSettings): Promise<Skill>;
+  /**
+   * Reads one file of a skill and verifies it: it is listed, its size and digest are those of the entry, and the frontmatter of a
+   * SKILL.md equals the entry's. Rejects with `PROTOCOL_VIOLATION`, and without the content, where a check fails.
+   */
+  readSkillFile(skill: Skill, uri: string, settings?: CallSettings): Promise<ResourceContents>;
   /** Proof of life: any answer counts, also a JSON-RPC error. */
   ping(settings?: CallSettings): Promise<void>;
   setLogLevel(level: string, settings?: CallSettings): Promise<void>;

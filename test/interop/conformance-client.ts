@@ -64,7 +64,21 @@ const scripts: Readonly<Record<string, Script>> = {
   },
 };
 
-const { answers, steps } = scripts[scenario] ?? { ...nothing, steps: listOnly };
+/** Lists the skills, reads one, and a second file of it only if the first is what its entry promised. */
+const readSkill: Script = {
+  answers: { extensions: { 'io.modelcontextprotocol/skills': {} } },
+  async steps(client) {
+    const skill = (await client.listSkills()).items.find((one) => one.frontmatter.name === 'pdf-processing')!;
+    await client.readSkillFile(skill, skill.uri);
+    await client.readSkillFile(skill, skill.uri.replace('SKILL.md', 'references/FORMS.md'));
+  },
+};
+const skillScripts: Readonly<Record<string, Script>> = {
+  'sep-2640-client-no-prefetch': { answers: { extensions: { 'io.modelcontextprotocol/skills': {} } }, async steps(client) { await client.listSkills(); } },
+  'sep-2640-client-verify-digest': readSkill, 'sep-2640-client-verify-size': readSkill, 'sep-2640-client-verify-frontmatter': readSkill,
+};
+
+const { answers, steps } = scripts[scenario] ?? skillScripts[scenario] ?? { ...nothing, steps: listOnly };
 try {
   const client = await connect({ type: 'http', url }, { ...(answers === undefined ? {} : { answers }), requestMs: 15_000 });
   try {
