@@ -1,4 +1,5 @@
 #!/usr/bin/env node
-import { main } from '../dist/cli/main.js';
+'use strict';
+const { main } = require('../dist/cli.cjs');
 
-process.exitCode = await main(process.argv.slice(2));
+main(process.argv.slice(2), require('node:path').dirname(__dirname)).then((status) => { process.exitCode = status; });

@@ -33,6 +33,13 @@ export const limits = {
   eventBytes: 64 * MIB,
   oauthDocumentBytes: 1 * MIB,
   configFileBytes: 1 * MIB,
+  /** Property lists of managed preferences: nesting, and objects looked at (one may be referred to often). */
+  plistDepth: 64,
+  plistObjects: 50_000,
+  /** Nesting of a TOML file of another program. */
+  tomlDepth: 64,
+  /** A certificate bundle or a key. */
+  pemBytes: 4 * MIB,
   /** The stored roster of wire ids of one workspace. */
   rosterBytes: 16 * MIB,
   /** Pages of one list; a repeated cursor ends it too. */
@@ -58,6 +65,8 @@ export const limits = {
   killVerifyMs: 250,
   killPollMs: 25,
   taskkillMs: 2_000,
+  /** The watchdog's shell starts so long after the first server, so that it does not compete with the server's own start. */
+  watchdogDelayMs: 25,
   /** How long a closing host waits for the wire to take its last words. */
   drainMs: 100,
   /** A cut event stream is taken up again after so long (unless the server says when), growing by the factor up to `retryCapMs`. */

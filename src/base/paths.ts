@@ -10,16 +10,23 @@ export interface Paths {
   readonly state: string;
   /** Directory of an administrator's settings. */
   readonly managed: string;
+  /** Property lists of a device management (macOS), the person's first, then the machine's. */
+  readonly managedPreferences?: readonly string[];
 }
 
 export interface PathSources {
   readonly platform: NodeJS.Platform;
   readonly home: string;
+  /** Login name as the system knows it: whose managed preferences count. */
+  readonly user?: string | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
+const PREFERENCES = '/Library/Managed Preferences';
+const DOMAIN = 'ai.zuno.managed';
+
 /** An XDG variable counts only when it is absolute (XDG Base Directory Specification). */
-export function resolvePaths({ platform, home, environment }: PathSources): Paths {
+export function resolvePaths({ platform, home, environment, user }: PathSources): Paths {
   const join = platform === 'win32' ? path.win32.join : path.posix.join;
   const absolute = platform === 'win32' ? path.win32.isAbsolute : path.posix.isAbsolute;
   const base = (name: string, fallback: string): string => {
@@ -37,5 +44,6 @@ export function resolvePaths({ platform, home, environment }: PathSources): Path
     state: base('XDG_STATE_HOME', windows ? join(local, 'state') : join(home, '.local', 'state')),
     managed: windows ? join(environment['ProgramData'] ?? environment['PROGRAMDATA'] ?? 'C:\\ProgramData', 'zuno')
       : platform === 'darwin' ? '/Library/Application Support/zuno' : '/etc/zuno',
+    ...(platform === 'darwin' ? { managedPreferences: [...(user === undefined ? [] : [`${PREFERENCES}/${user}/${DOMAIN}.plist`]), `${PREFERENCES}/${DOMAIN}.plist`] } : {}),
   };
 }

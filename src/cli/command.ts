@@ -28,6 +28,8 @@ export interface Parsed {
 
 /** What a running command holds. */
 export interface Context {
+  /** Where this package is installed. */
+  readonly packageDirectory: string;
   readonly terminal: Terminal;
   readonly parsed: Parsed;
   /** Results as one JSON document. */

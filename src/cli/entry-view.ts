@@ -1,6 +1,6 @@
 /** A configured server as it may be shown: references by name, every other value of a header or variable masked. */
 import { MASK, redactPatterns } from '../base/redact.ts';
-import type { ServerEntry, Template } from '../config/types.ts';
+import type { RemoteEntry, ServerEntry, Template } from '../config/types.ts';
 
 const SCHEMES = /^(?:bearer|basic|dpop|token)\s+$/i;
 
@@ -30,10 +30,16 @@ export function targetOf(entry: ServerEntry): string {
 
 export const transportOf = (entry: ServerEntry): 'stdio' | 'http' | 'sse' => (entry.kind === 'local' ? 'stdio' : entry.transport === 'sse' ? 'sse' : 'http');
 
+/** Places of certificates and keys, never what is in them. */
+export function certificatesOf(entry: RemoteEntry): Readonly<Record<string, string>> {
+  const { caFile, certFile, keyFile } = entry;
+  return Object.fromEntries(Object.entries({ caFile, certFile, keyFile }).flatMap(([key, place]) => (place === undefined ? [] : [[key, place.value]])));
+}
+
 /** The facts of an entry for JSON. */
 export function entryDocument(entry: ServerEntry): object {
   const own = entry.kind === 'local'
     ? { command: redactPatterns(entry.command.source), args: entry.args.map((arg) => redactPatterns(arg.source)), cwd: entry.cwd, environment: maskedMap(entry.environment) }
-    : { url: maskedUrl(entry.url.source), headers: maskedMap(entry.headers), oauth: entry.oauth === false ? false : entry.oauth === undefined ? null : 'configured' };
+    : { url: maskedUrl(entry.url.source), headers: maskedMap(entry.headers), oauth: entry.oauth === false ? false : entry.oauth === undefined ? null : 'configured', ...certificatesOf(entry) };
   return { name: entry.name, kind: entry.kind, transport: transportOf(entry), enabled: entry.enabled, ...own, protocol: entry.protocol, timeouts: entry.timeouts, origin: entry.origin, shadowed: entry.shadowed };
 }

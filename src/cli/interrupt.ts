@@ -1,4 +1,5 @@
 /** Everything that ends a running command from outside, as one signal that remembers who was first. */
+import { setMaxListeners } from 'node:events';
 import { startDeadline } from '../base/deadline.ts';
 import { Failure } from '../base/failure.ts';
 import type { AnyFailure } from '../base/failure.ts';
@@ -17,6 +18,8 @@ export interface Interrupt {
 /** `budgetMs` bounds the whole operation, spawn to result; `readerGone` aborts when nobody reads stdout any more. */
 export function watchInterrupts(readerGone: AbortSignal, budgetMs?: number): Interrupt {
   const controller = new AbortController();
+  // All servers of a command listen to it: no leak that Node should warn of.
+  setMaxListeners(0, controller.signal);
   let by: Interrupt['by'];
   const end = (reason: NonNullable<Interrupt['by']>, error: Error): void => {
     if (by !== undefined) return;

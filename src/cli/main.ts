@@ -46,14 +46,14 @@ function createLog(terminal: Terminal, level: LogLevel): Log {
   };
 }
 
-async function runCommand(command: Command, parsed: Parsed, terminal: Terminal, json: boolean): Promise<number> {
+async function runCommand(command: Command, parsed: Parsed, terminal: Terminal, json: boolean, packageDirectory: string): Promise<number> {
   const log = createLog(terminal, logLevelOf(parsed));
   const ownTimeout = command.options.some((row) => row.name === 'timeout');
   const budgetMs = ownTimeout ? undefined : millisecondsOf(parsed.value('timeout'), 'timeout');
   const { inLightOf, watchInterrupts } = await import('./interrupt.ts');
   const interrupt = watchInterrupts(terminal.readerGone, budgetMs);
   const fail = async (failure: AnyFailure): Promise<number> => (interrupt.by === 'reader' ? EXIT_OK : report(inLightOf(failure, interrupt), terminal, json));
-  const context: Context = { terminal, parsed, json, signal: interrupt.signal, interrupt, log, fail };
+  const context: Context = { packageDirectory, terminal, parsed, json, signal: interrupt.signal, interrupt, log, fail };
   try {
     const status = await command.run(context).catch((thrown: unknown) => fail(toFailure(thrown)));
     // Whoever was told to stop says so in its status, whatever came of it.
@@ -63,8 +63,8 @@ async function runCommand(command: Command, parsed: Parsed, terminal: Terminal, 
   }
 }
 
-/** Runs one command line and resolves to its exit status; never rejects, never ends the process. */
-export async function main(argv: readonly string[], system: System = processSystem()): Promise<number> {
+/** Runs one command line and resolves to its exit status; never rejects, never ends the process. `packageDirectory` holds `demo/`. */
+export async function main(argv: readonly string[], packageDirectory: string, system: System = processSystem()): Promise<number> {
   const settings = outputSettings(argv);
   const terminal = createTerminal(system, settings);
   try {
@@ -81,7 +81,7 @@ export async function main(argv: readonly string[], system: System = processSyst
     const { command } = await found.row.load();
     const parsed = parseCommand(found.argv, found.row, command);
     if (parsed.has('help')) return await showHelp(terminal, settings.json, [], { row: found.row, command });
-    return await runCommand(command, parsed, terminal, settings.json);
+    return await runCommand(command, parsed, terminal, settings.json, packageDirectory);
   } catch (thrown) {
     return report(toFailure(thrown), terminal, settings.json);
   }

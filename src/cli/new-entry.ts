@@ -89,18 +89,30 @@ function urlOf(parsed: Parsed): string | undefined {
   return words[0];
 }
 
+/** Files are kept by their full name. A project file would not be allowed to name them. */
+function certificatesOf(parsed: Parsed, resolvePath: (file: string) => string): { readonly caFile: string | undefined; readonly certFile: string | undefined; readonly keyFile: string | undefined } {
+  const [ca, cert, key] = CERTIFICATES.map((option) => parsed.value(option));
+  const given = CERTIFICATES.find((option) => parsed.has(option));
+  if (given !== undefined && parsed.has('project')) throw usageFailure(`Cannot take --${given} together with --project: a project file may not choose certificates`, `--${given}`, HELP);
+  if ((cert === undefined) !== (key === undefined)) throw usageFailure(`Cannot take --${cert === undefined ? 'key' : 'cert'}-file without --${cert === undefined ? 'cert' : 'key'}-file`, `--${cert === undefined ? 'key' : 'cert'}-file`, HELP);
+  const placed = (file: string | undefined): string | undefined => (file === undefined || /^(?:~|\{)/.test(file) ? file : resolvePath(file));
+  return { caFile: placed(ca), certFile: placed(cert), keyFile: placed(key) };
+}
+
+const CERTIFICATES = ['ca-file', 'cert-file', 'key-file'] as const;
+
 /** Throws USAGE unless the words say exactly one server: a command after `--`, or a URL. */
-export function entryFromWords(parsed: Parsed, resolveCwd: (cwd: string) => string): NewEntry {
+export function entryFromWords(parsed: Parsed, resolveCwd: (cwd: string) => string, resolvePath: (file: string) => string = (file) => file): NewEntry {
   const url = urlOf(parsed), transport = transportOf(parsed);
   const command = parsed.commandLine;
   if (url !== undefined && command !== undefined) throw usageFailure('Cannot add a server with a URL and a command: it is one or the other', '--', HELP);
   if (url !== undefined) {
     refuseOptions(parsed, ['env', 'cwd'], 'a server that is reached by URL: variables and directories are for commands, headers for URLs');
     if (transport === 'stdio') throw usageFailure('Cannot take --transport stdio with a URL', '--transport', HELP);
-    return { type: 'remote', url: checkUrl(url), transport, headers: assignments(parsed.all('header'), 'header', splitHeader, '"Name: value" or Name=value'), oauth: oauthOf(parsed), ...common(parsed) };
+    return { type: 'remote', url: checkUrl(url), transport, headers: assignments(parsed.all('header'), 'header', splitHeader, '"Name: value" or Name=value'), oauth: oauthOf(parsed), ...certificatesOf(parsed, resolvePath), ...common(parsed) };
   }
   if (command === undefined || command.length === 0) throw usageFailure('Cannot add a server without a command or a URL', undefined, `zuno-lite mcp add ${parsed.operands[0]!} -- COMMAND ARGS...   or   --url URL`);
-  refuseOptions(parsed, ['header', 'client-id', 'scope', 'no-oauth'], 'a server that is started by a command: headers and signing in are for URLs, --env for commands');
+  refuseOptions(parsed, ['header', 'client-id', 'scope', 'no-oauth', ...CERTIFICATES], 'a server that is started by a command: headers, certificates and signing in are for URLs, --env for commands');
   if (transport !== undefined && transport !== 'stdio') throw usageFailure(`Cannot take --transport ${transport} with a command`, '--transport', HELP);
   if (/^https?:\/\//i.test(command[0]!)) throw usageFailure(`Cannot start "${command[0]!}": it is a URL, not a program`, command[0], `zuno-lite mcp add ${parsed.operands[0]!} --url ${command[0]!}`);
   const cwd = parsed.value('cwd');

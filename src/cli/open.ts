@@ -15,7 +15,9 @@ import { dim, yellow } from './span.ts';
 export function pathsOf({ terminal }: Context): Paths {
   const { environment } = terminal;
   const { platform } = process;
-  return resolvePaths({ platform, home: environment[platform === 'win32' ? 'USERPROFILE' : 'HOME'] || os.homedir(), environment });
+  // Not from a variable: whoever sets one must not choose whose managed preferences count.
+  const user = platform === 'darwin' ? os.userInfo().username : undefined;
+  return resolvePaths({ platform, home: environment[platform === 'win32' ? 'USERPROFILE' : 'HOME'] || os.homedir(), environment, user });
 }
 
 /** The merged configuration. What cost an entry is told on stderr, once for each. */

@@ -129,7 +129,7 @@ export function createTerminal(system: System, settings: TerminalSettings = {}):
   return {
     environment,
     cwd: system.cwd,
-    get interactive() { return system.stdin.isTTY === true && system.stderr.isTTY === true; },
+    get interactive() { return system.stderr.isTTY === true && system.stdin.isTTY === true; },
     readerGone: gone.signal,
     print: (...spans) => line(system.stdout, spans),
     note: (...spans) => { if (settings.quiet !== true) line(system.stderr, spans); },

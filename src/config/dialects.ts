@@ -13,7 +13,7 @@ export interface Dialect {
   readonly name: 'zuno' | 'mcp.servers' | 'mcpServers';
   /** Keys from the root to the object whose members are the entries. */
   readonly path: readonly string[];
-  /** In reading order: of two spellings of one thing the later row wins. */
+  /** In reading order: an older spelling stands below the one that beats it. */
   readonly keys: Readonly<Record<string, FieldReader>>;
   /** Keys that choose or steer a program on this machine: what the trust rule is about. */
   readonly hostKeys: readonly string[];
@@ -30,10 +30,13 @@ const zunoKeys: Dialect['keys'] = {
   url: field.url,
   headers: field.headers,
   oauth: field.oauth,
+  caFile: field.caFile,
+  certFile: field.certFile,
+  keyFile: field.keyFile,
   enabled: field.enabled,
   timeout: field.timeout,
-  protocolVersion: field.protocol,
   protocol: field.protocol,
+  protocolVersion: field.older('protocolVersion', 'protocol', 'protocol', field.protocol),
 };
 
 const stdioKeys: Dialect['keys'] = {
@@ -45,17 +48,22 @@ const stdioKeys: Dialect['keys'] = {
   command: field.command,
   args: field.args,
   cwd: field.cwd,
-  environment: field.environment,
   env: field.environment,
+  environment: field.older('environment', 'env', 'environment', field.environment),
   url: field.url,
-  http_headers: field.headers,
   headers: field.headers,
+  http_headers: field.older('http_headers', 'headers', 'headers', field.headers),
   oauth: field.oauth,
   enabled: field.enabled,
-  enable: field.enable,
+  enable: field.otherSwitch('enable', true),
+  disabled: field.otherSwitch('disabled', false),
   timeoutMs: field.timeout,
-  protocolVersion: field.protocol,
   protocol: field.protocol,
+  protocolVersion: field.older('protocolVersion', 'protocol', 'protocol', field.protocol),
+  isolation: field.reserved('isolation'),
+  source: field.reserved('source'),
+  auth: field.reserved('auth'),
+  official: field.reserved('official'),
   timeout: field.dropped('"timeout" means nothing in this dialect and is left out: "timeoutMs" bounds a request'),
   startup_timeout_sec: field.dropped('"startup_timeout_sec" means nothing here and is left out'),
 };
@@ -123,7 +131,8 @@ export function readDeclarations(layer: Layer, home: string): Declared {
   return { declarations, notices, cleared };
 }
 
-function readDeclaration(name: string, setting: Setting, dialect: Dialect, layer: Layer, home: string, notices: Diagnostic[]): Declaration {
+/** One entry, whatever the container it came from. */
+export function readDeclaration(name: string, setting: Setting, dialect: Dialect, layer: Layer, home: string, notices: Diagnostic[]): Declaration {
   const problems: Diagnostic[] = [];
   const complaint = (severity: 'error' | 'warning', at: At, message: string): Diagnostic => {
     const which = at.key.slice(setting.at.key.length + 1);
@@ -141,10 +150,10 @@ function readDeclaration(name: string, setting: Setting, dialect: Dialect, layer
   const hostKeys = steeringKeys(setting, dialect);
   if (isToggle(setting)) {
     const fields: Fields = {};
-    const context = { template: { directory: layer.directory, home, syntax: dialect.syntax }, invalid, notice: invalid };
-    for (const key of ['enabled', 'enable']) { const value = setting.members.get(key); if (value !== undefined) dialect.keys[key]?.(fields, value, context); }
+    const context = { template: { directory: layer.directory, home, syntax: dialect.syntax }, invalid, notice: (at: At, message: string): void => { notices.push(complaint('warning', at, message)); } };
+    for (const key of switches) { const value = setting.members.get(key); if (value !== undefined) dialect.keys[key]?.(fields, value, context); }
     for (const [key, value] of setting.members) {
-      if (key !== 'enabled' && key !== 'enable') notices.push(complaint('warning', value.at, `"${key}": an entry that only switches a server on or off takes "enabled" alone; the rest is left out`));
+      if (!switches.includes(key) || !Object.hasOwn(dialect.keys, key)) notices.push(complaint('warning', value.at, `"${key}": an entry that only switches a server on or off takes "enabled" alone; the rest is left out`));
     }
     return { ...base, shape: 'toggle', fields, hostKeys };
   }
@@ -152,10 +161,12 @@ function readDeclaration(name: string, setting: Setting, dialect: Dialect, layer
   return { ...base, shape: 'entry', fields, hostKeys };
 }
 
-/** `enabled` without anything that tells a kind of server. */
+const switches: readonly string[] = ['enabled', 'enable', 'disabled'];
+
+/** A switch without anything that tells a kind of server. */
 function isToggle(setting: ObjectSetting): boolean {
   const has = (key: string): boolean => setting.members.has(key);
-  return (has('enabled') || has('enable')) && !has('type') && !has('command') && !has('url');
+  return switches.some(has) && !has('type') && !has('command') && !has('url');
 }
 
 function readFields(setting: ObjectSetting, dialect: Dialect, sink: { readonly layer: Layer; readonly home: string; readonly invalid: (at: At, message: string) => void; readonly notice: (at: At, message: string) => void }): Fields {

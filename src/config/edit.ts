@@ -24,7 +24,7 @@ export type NewEntry = {
   readonly protocol?: string | undefined;
 } & (
   | { readonly type: 'local'; readonly command: readonly string[]; readonly cwd?: string | undefined; readonly environment?: Readonly<Record<string, string>> | undefined }
-  | { readonly type: 'remote'; readonly url: string; readonly transport?: 'auto' | 'http' | 'sse' | undefined; readonly headers?: Readonly<Record<string, string>> | undefined; readonly oauth?: false | Readonly<Record<string, unknown>> | undefined }
+  | { readonly type: 'remote'; readonly url: string; readonly transport?: 'auto' | 'http' | 'sse' | undefined; readonly headers?: Readonly<Record<string, string>> | undefined; readonly oauth?: false | Readonly<Record<string, unknown>> | undefined; readonly caFile?: string | undefined; readonly certFile?: string | undefined; readonly keyFile?: string | undefined }
 );
 
 export type Scope = 'global' | 'project';
@@ -95,7 +95,8 @@ export async function switchServer(name: string, on: boolean, options: EditOptio
     let edited = text;
     for (const { dialect } of present) {
       const keys = [...dialect.path, name];
-      edited = removeJsonc(setJsonc(edited, [...keys, 'enabled'], on, source), [...keys, 'enable'], source);
+      edited = setJsonc(edited, [...keys, 'enabled'], on, source);
+      for (const other of ['enable', 'disabled']) edited = removeJsonc(edited, [...keys, other], source);
     }
     if (present.length === 0) edited = setJsonc(edited, ['mcp', name], { enabled: on }, source);
     return { text: edited, change: present.length === 0 ? 'added' : 'changed' };
@@ -220,7 +221,7 @@ function written(entry: NewEntry): Record<string, unknown> {
   const { type, enabled, timeout, protocol } = entry;
   const own = entry.type === 'local'
     ? { command: entry.command, cwd: entry.cwd, environment: entry.environment }
-    : { transport: entry.transport, url: entry.url, headers: entry.headers, oauth: entry.oauth };
+    : { transport: entry.transport, url: entry.url, headers: entry.headers, oauth: entry.oauth, caFile: entry.caFile, certFile: entry.certFile, keyFile: entry.keyFile };
   return Object.fromEntries(Object.entries({ type, ...own, timeout, protocol, enabled }).filter(([, value]) => value !== undefined));
 }
 

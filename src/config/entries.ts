@@ -7,7 +7,7 @@ import type { Cell, Fields } from './fields.ts';
 import { originOf, plain, type At } from './layers.ts';
 import { expand, references, type Environment } from './substitute.ts';
 import type { Trust } from './trust.ts';
-import type { Diagnostic, ServerEntry, Template } from './types.ts';
+import type { Diagnostic, RemoteEntry, ServerEntry, Template } from './types.ts';
 
 export interface EntryContext {
   readonly trust: Trust;
@@ -15,6 +15,8 @@ export interface EntryContext {
   readonly home: string;
   readonly workspace: string;
 }
+
+const tlsKeys = ['caFile', 'certFile', 'keyFile'] as const;
 
 type Complain = (severity: 'error' | 'warning', at: At, message: string) => void;
 
@@ -42,7 +44,7 @@ export function buildEntries(declarations: readonly Declaration[], context: Entr
     const complain: Complain = (severity, at, message) => {
       found.push({ code: INVALID, severity, pointer: at.key, message: `${severity === 'error' ? 'Cannot use' : 'Cannot use all of'} the server "${name}": ${message}`, origin: originOf(at), ...(severity === 'error' ? { server: name } : {}) });
     };
-    const draft = fold(list, found, complain);
+    const draft = fold(list, context.trust, found, complain);
     const entry = buildEntry(name, draft, context, complain);
     if (entry !== undefined && !found.some((diagnostic) => diagnostic.severity === 'error')) servers.set(name, entry);
     else if (draft.sources.length === 0 && list.at(-1)!.shape === 'toggle') found.push(unmatched(list.at(-1)!));
@@ -55,7 +57,7 @@ function unmatched({ name, at }: Declaration): Diagnostic {
   return { code: 'config_mcp_toggle_unmatched', severity: 'warning', pointer: at.key, message: `Cannot switch the server "${name}": no layer declares it`, origin: originOf(at) };
 }
 
-function fold(declarations: readonly Declaration[], problems: Diagnostic[], complain: Complain): Draft {
+function fold(declarations: readonly Declaration[], trust: Trust, problems: Diagnostic[], complain: Complain): Draft {
   const draft: Draft = { fields: {}, sources: [], heldOff: false, enabled: undefined };
   for (const declaration of declarations) {
     problems.push(...declaration.problems);
@@ -65,7 +67,7 @@ function fold(declarations: readonly Declaration[], problems: Diagnostic[], comp
       draft.sources = [];
       problems.length = 0;
     } else if (declaration.shape === 'entry') {
-      mergeFields(draft, declaration, complain);
+      mergeFields(draft, { ...declaration, fields: withoutForeignTls(declaration, trust, complain) }, complain);
       draft.sources.push(declaration);
     }
   }
@@ -88,7 +90,18 @@ function kindOf(fields: Fields): 'local' | 'remote' | undefined {
   return fields.kind?.value ?? (fields.command?.value !== undefined ? 'local' : fields.url?.value !== undefined ? 'remote' : undefined);
 }
 
-function mergeFields(draft: Draft, { fields: upper, layer }: Declaration, complain: Complain): void {
+/** Whom to trust on the network, and as whom to go there, is not a checkout's to say. */
+function withoutForeignTls({ fields, layer }: Declaration, trust: Trust, complain: Complain): Fields {
+  const foreign = trust.admitted(layer) ? [] : tlsKeys.filter((key) => fields[key] !== undefined);
+  const kept = { ...fields };
+  for (const key of foreign) {
+    complain('warning', fields[key]!.at, `"${key}": a project file cannot choose certificates; it is left out`);
+    delete kept[key];
+  }
+  return kept;
+}
+
+function mergeFields(draft: Draft, { fields: upper, layer }: Pick<Declaration, 'fields' | 'layer'>, complain: Complain): void {
   const before = kindOf(draft.fields), after = kindOf(upper);
   if (before !== undefined && after !== undefined && before !== after) draft.fields = {};
   const lower = draft.fields;
@@ -143,6 +156,9 @@ function cutForeignSecrets(fields: Fields, complain: Complain): void {
     fields.headers = { value: own, at: headers.at };
   }
   if (oauth?.at.layer.trusted === true && oauth.value !== false) delete fields.oauth;
+  const certificates = tlsKeys.filter((key) => fields[key]?.at.layer.trusted === true);
+  if (certificates.length > 0) complain('warning', url.at, '"url": a project file chose it, so the certificates of trusted layers are left out');
+  for (const key of certificates) delete fields[key];
 }
 
 function buildEntry(name: string, draft: Draft, context: EntryContext, complain: Complain): ServerEntry | undefined {
@@ -154,7 +170,7 @@ function buildEntry(name: string, draft: Draft, context: EntryContext, complain:
   if (kind === undefined) { complain('error', key('type'), '"type" is missing, and so are "command" and "url"'); return undefined; }
   const invalidBefore = draft.sources.some((source) => source.problems.length > 0);
   refuseForeignReferences(fields, context, complain);
-  const stray = kind === 'local' ? [fields.url, fields.headers, fields.oauth, fields.transport] : [fields.command, fields.args, fields.environment, fields.cwd];
+  const stray = kind === 'local' ? [fields.url, fields.headers, fields.oauth, fields.transport, ...tlsKeys.map((one) => fields[one])] : [fields.command, fields.args, fields.environment, fields.cwd];
   for (const cell of stray) {
     if (cell !== undefined && cell.value !== undefined) complain('error', cell.at, `"${cell.at.key.split('.').at(-1)}" does not belong to a ${kind} server`);
   }
@@ -172,7 +188,18 @@ function buildEntry(name: string, draft: Draft, context: EntryContext, complain:
   const url = fields.url?.value;
   if (url === undefined) { if (!invalidBefore) complain('error', key('url'), '"url" is missing'); return undefined; }
   const oauth = fields.oauth?.value;
-  return { ...base, kind, transport: fields.transport?.value ?? 'auto', url, headers: templatesOf(fields.headers), oauth: oauth === undefined || oauth === false ? oauth : plain(oauth) as Readonly<Record<string, unknown>> };
+  return { ...base, kind, transport: fields.transport?.value ?? 'auto', url, headers: templatesOf(fields.headers), oauth: oauth === undefined || oauth === false ? oauth : plain(oauth) as Readonly<Record<string, unknown>>, ...certificatesOf(fields, context, complain) };
+}
+
+/** Relative to the file that names them. */
+function certificatesOf(fields: Fields, context: EntryContext, complain: Complain): Pick<RemoteEntry, (typeof tlsKeys)[number]> {
+  const { certFile, keyFile } = fields;
+  const half = certFile?.value !== undefined && keyFile?.value === undefined ? certFile : certFile?.value === undefined && keyFile?.value !== undefined ? keyFile : undefined;
+  if (half !== undefined) complain('error', half.at, '"certFile" and "keyFile" belong together; one file that holds both is named twice');
+  return Object.fromEntries(tlsKeys.flatMap((key) => {
+    const cell = fields[key];
+    return cell?.value === undefined ? [] : [[key, { value: placeOf(cell.value, cell.at, cell.at.layer.directory, context, complain), origin: originOf(cell.at) }]];
+  }));
 }
 
 /** The dialect that tells the kind tells the default. A long request timeout lengthens the patience with the start, a short one does not shorten it. */
@@ -186,15 +213,19 @@ function templatesOf(cell: Fields['headers']): Readonly<Record<string, Template>
   return Object.fromEntries([...cell?.value ?? []].flatMap(([key, { value }]) => (value === undefined ? [] : [[key, value] as const])));
 }
 
-/** Relative to the workspace. The one text that is expanded early: it is a place, not a secret. */
-function workingDirectory(cell: Cell<Template> | undefined, { environment, home, workspace }: EntryContext, complain: Complain): string {
-  if (cell?.value === undefined) return workspace;
+/** Relative to the workspace. */
+function workingDirectory(cell: Cell<Template> | undefined, context: EntryContext, complain: Complain): string {
+  return cell?.value === undefined ? context.workspace : placeOf(cell.value, cell.at, context.workspace, context, complain);
+}
+
+/** Directories and files are the one kind of text that is expanded early: they are places, not secrets. */
+function placeOf(template: Template, at: At, base: string, { environment, home }: EntryContext, complain: Complain): string {
   try {
-    const written = expand(cell.value, { environment, key: cell.at.key, origin: originOf(cell.at) });
-    return /^~(?=$|[/\\])/.test(written) ? path.resolve(home, `.${written.slice(1)}`) : path.resolve(workspace, written);
+    const written = expand(template, { environment, key: at.key, origin: originOf(at) });
+    return /^~(?=$|[/\\])/.test(written) ? path.resolve(home, `.${written.slice(1)}`) : path.resolve(base, written);
   } catch (error) {
-    complain('error', cell.at, toFailure(error).message);
-    return workspace;
+    complain('error', at, toFailure(error).message);
+    return base;
   }
 }
 

@@ -17,6 +17,9 @@ export interface Fields {
   url?: Cell<Template>;
   headers?: Cell<ReadonlyMap<string, Cell<Template>>>;
   oauth?: Cell<false | Setting>;
+  caFile?: Cell<Template>;
+  certFile?: Cell<Template>;
+  keyFile?: Cell<Template>;
   enabled?: Cell<boolean>;
   timeoutMs?: Cell<number>;
   protocol?: Cell<ProtocolChoice>;
@@ -54,7 +57,16 @@ function text(setting: Setting, context: ReadContext): string | undefined {
 
 function template(setting: Setting, context: ReadContext): Template | undefined {
   const value = text(setting, context);
-  return value === undefined ? undefined : parseTemplate(value, context.template);
+  return value === undefined ? undefined : readTemplate(value, setting.at, context);
+}
+
+/** What nobody can fill in here costs the entry when it is read, not when it is needed. */
+function readTemplate(value: string, at: At, context: ReadContext): Template {
+  const read = parseTemplate(value, context.template);
+  for (const reference of references(read)) {
+    if (reference.kind === 'foreign') context.invalid(at, `${reference.token} cannot be filled in: ${reference.advice}`);
+  }
+  return read;
 }
 
 /** A list of texts; later ones may be empty (an empty argument is one). */
@@ -66,7 +78,7 @@ function templates(setting: Setting, context: ReadContext): Template[] | undefin
   const found: Template[] = [];
   for (const item of setting.items) {
     if (item.kind === 'scalar' && item.value === '') found.push(parseTemplate('', context.template));
-    else { const value = text(item, context); if (value !== undefined) found.push(parseTemplate(value, context.template)); }
+    else { const value = text(item, context); if (value !== undefined) found.push(readTemplate(value, item.at, context)); }
   }
   return found;
 }
@@ -81,7 +93,7 @@ function templateMap(setting: Setting, context: ReadContext, check: (key: string
     const problem = check(key, value);
     if (problem !== undefined) context.invalid(value.at, problem);
     else if (isNull(value)) found.set(key, { value: undefined, at: value.at });
-    else if (value.kind === 'scalar' && typeof value.value === 'string') found.set(key, { value: parseTemplate(value.value, context.template), at: value.at });
+    else if (value.kind === 'scalar' && typeof value.value === 'string') found.set(key, { value: readTemplate(value.value, value.at, context), at: value.at });
     else context.invalid(value.at, `text is due, not ${kindName(value)}`);
   }
   return found;
@@ -93,12 +105,31 @@ export const enabled = reader('enabled', (setting, context) => {
   return undefined;
 });
 
-/** Another spelling of the switch (`enable`): where the two disagree, off wins. */
-export const enable: FieldReader = (draft, setting, context) => {
-  const other = draft.enabled;
-  enabled(draft, setting, context);
-  if (other?.value === false) draft.enabled = other;
-};
+/** Another spelling of the switch (`enable`, or turned round `disabled`): where the two disagree, off wins. */
+export function otherSwitch(name: string, onMeans: boolean): FieldReader {
+  return (draft, setting, context) => {
+    const before = draft.enabled;
+    enabled(draft, setting, context);
+    const read = draft.enabled;
+    if (read?.value !== undefined && !onMeans) draft.enabled = { value: !read.value, at: read.at };
+    if (before?.value === undefined || draft.enabled?.value === undefined || before.value === draft.enabled.value) return;
+    context.notice(setting.at, `"${name}" and "enabled" disagree: the server stays off`);
+    if (!before.value) draft.enabled = before;
+  };
+}
+
+/** An older spelling of a key: it counts only where the newer one is absent. */
+export function older(name: string, newer: string, field: keyof Fields, read: FieldReader): FieldReader {
+  return (draft, setting, context) => {
+    if (draft[field] === undefined) read(draft, setting, context);
+    else context.notice(setting.at, `"${name}" is left out: "${newer}" says the same`);
+  };
+}
+
+/** A key that only the program itself may set: an entry that has it is lost. */
+export function reserved(name: string): FieldReader {
+  return (_draft, setting, context) => context.invalid(setting.at, `"${name}" is not for configuration files: only a program that embeds this one may say so`);
+}
 
 /** `command` as one list: program and arguments. */
 export const commandLine: FieldReader = (draft, setting, context) => {
@@ -114,6 +145,9 @@ export const commandLine: FieldReader = (draft, setting, context) => {
 export const command = reader('command', template);
 export const args = reader('args', templates);
 export const cwd = reader('cwd', template);
+export const caFile = reader('caFile', template);
+export const certFile = reader('certFile', template);
+export const keyFile = reader('keyFile', template);
 export const environment = reader('environment', (setting, context) => templateMap(setting, context, (key, value) =>
   key === '' || /[=\0]/.test(key) ? 'this is no name of a variable' : value.kind === 'scalar' && String(value.value).includes('\0') ? 'it contains a NUL character' : undefined));
 

@@ -1,9 +1,11 @@
 /** Layers that were read: their values with the place of each, and how two of them become one. */
 import { Failure, type Origin } from '../base/failure.ts';
-import { readText } from '../base/files.ts';
+import { readBytes, readText } from '../base/files.ts';
+import { isObject, type JsonObject } from '../base/json.ts';
 import { limits } from '../base/limits.ts';
 import { parseJsonc, positionAt, type JsoncDocument, type JsoncNode } from './jsonc.ts';
 import type { Place } from './locate.ts';
+import { readManagedPreferences } from './plist.ts';
 import type { LayerKind } from './types.ts';
 
 export interface Layer {
@@ -12,11 +14,13 @@ export interface Layer {
   readonly trusted: boolean;
   readonly directory: string;
   readonly document: JsoncDocument;
+  /** Made of values that have no line: a property list, what an embedding program hands over. */
+  readonly unplaced?: boolean;
   readonly root: Setting & { readonly kind: 'object' };
 }
 
 /** Where a value stands: `key` is the dotted path. */
-export interface At { readonly layer: Pick<Layer, 'kind' | 'source' | 'trusted' | 'directory' | 'document'>; readonly key: string; readonly offset: number }
+export interface At { readonly layer: Pick<Layer, 'kind' | 'source' | 'trusted' | 'directory' | 'document' | 'unplaced'>; readonly key: string; readonly offset: number }
 
 /** A value of a layer, or of several merged ones. Maps keep the order of keys and know no prototype. */
 export type Setting =
@@ -26,8 +30,8 @@ export type Setting =
 export type ObjectSetting = Setting & { readonly kind: 'object' };
 
 export function originOf(at: At): Origin {
-  const { line, column } = positionAt(at.layer.document.text, at.offset);
-  return { file: at.layer.source, layer: at.layer.kind, ...(at.key === '' ? {} : { key: at.key }), line, column };
+  const place = at.layer.unplaced === true ? {} : positionAt(at.layer.document.text, at.offset);
+  return { file: at.layer.source, layer: at.layer.kind, ...(at.key === '' ? {} : { key: at.key }), ...place };
 }
 
 export function join(key: string, step: string): string {
@@ -36,7 +40,12 @@ export function join(key: string, step: string): string {
 
 /** Reads one place; `undefined` when nothing is there. Fails with CONFIG_UNREADABLE or CONFIG_INVALID. */
 export function readLayer(place: Place): Layer | undefined {
-  const text = place.text ?? readText(place.source, limits.configFileBytes);
+  if (place.kind === 'managed-preferences') {
+    const bytes = readBytes(place.source, limits.configFileBytes);
+    return bytes === undefined ? undefined : unplacedLayer(place, readManagedPreferences(bytes, place.source));
+  }
+  // With its byte order mark: a pin is the digest of the file as it is.
+  const text = place.text ?? readText(place.source, limits.configFileBytes, { keepBom: true });
   if (text === undefined) {
     if (!place.required) return undefined;
     throw new Failure('CONFIG_UNREADABLE', `Cannot read "${place.source}": no such file`, { stage: 'config', details: { file: place.source }, origin: { file: place.source, layer: place.kind }, hint: 'Correct the path, or create the file' });
@@ -52,6 +61,21 @@ export function layerOf(place: Pick<Place, 'kind' | 'source' | 'trusted' | 'dire
   if (root.kind === 'object') return { ...base, root };
   const message = 'an object was expected';
   throw new Failure('CONFIG_INVALID', `Cannot use "${place.source}": ${message}`, { stage: 'config', details: { file: place.source, problems: [{ pointer: '', message }] }, origin: originOf(root.at) });
+}
+
+/** A layer of values that stand in no text. */
+export function unplacedLayer(place: Pick<Place, 'kind' | 'source' | 'trusted' | 'directory'>, value: JsonObject): Layer {
+  const { kind, source, trusted, directory } = place;
+  const base = { kind, source, trusted, directory, unplaced: true, document: { text: '', root: { kind: 'object', start: 0, end: 0, members: [] }, repeated: [] } } as const;
+  return { ...base, root: settingFrom(value, { layer: base, key: '', offset: 0 }) as Layer['root'] };
+}
+
+/** A plain value as a setting, all of which stands at one place. */
+export function settingFrom(value: unknown, at: At): Setting {
+  const inner = (step: string): At => ({ ...at, key: join(at.key, step) });
+  if (Array.isArray(value)) return { kind: 'array', items: value.map((item, index) => settingFrom(item, inner(String(index)))), at };
+  if (isObject(value)) return { kind: 'object', members: new Map(Object.entries(value).map(([key, item]) => [key, settingFrom(item, inner(key))])), at };
+  return { kind: 'scalar', value: typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null, at };
 }
 
 function settingOf(node: JsoncNode, layer: At['layer'], key: string, offset: number): Setting {

@@ -88,6 +88,7 @@ export function locateLayers({ cwd, environment, paths, configFile }: LocateOpti
   text('env-content', 'ZUNO_CONFIG_CONTENT');
   if (configFile !== undefined) file('cli', path.resolve(cwd, configFile), true, true);
   both('managed', paths.managed, true);
+  for (const preferences of paths.managedPreferences ?? []) file('managed-preferences', preferences, true);
   text('env-permission', 'ZUNO_PERMISSION');
   return withoutTwins(places);
 }

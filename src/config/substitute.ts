@@ -1,6 +1,7 @@
 /**
  * References inside configured text. Parsing happens when a file is read; the value comes in only at connect time, so that a
  * listing can show no secret. Zuno: `{env:NAME}`, `{file:PATH}`. Other clients' files also: `${NAME}`, `${NAME:-default}`, `${env:NAME}`.
+ * What an editor would ask its user for (`${input:key}`) cannot be filled in here and is refused with advice.
  */
 import * as path from 'node:path';
 import { Failure, type Origin } from '../base/failure.ts';
@@ -21,22 +22,29 @@ export interface TemplateContext {
 
 // No repeated group can match a brace, so that each form is found or given up in one step forward.
 const BRACES = /\{(env|file):([^{}]+)\}/g;
-const BOTH = /\{(env|file):([^{}]+)\}|\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\}/g;
+const BOTH = /\{(env|file):([^{}]+)\}|\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\}|\$\{(input|command|config):([^{}]*)\}/g;
 
 /** Splits text into literal parts and references. Never fails: what is no reference is text. */
 export function parseTemplate(source: string, context: TemplateContext): Template {
   const parts: (string | Reference)[] = [];
   let end = 0;
   for (const match of source.matchAll(context.syntax === 'zuno' ? BRACES : BOTH)) {
-    const [token, form, argument, name, fallback] = match;
+    const [token, form, argument, name, fallback, asked, what] = match;
     if (match.index > end) parts.push(source.slice(end, match.index));
     end = match.index + token.length;
     if (form === 'file') parts.push({ kind: 'file', path: resolveFile(argument!.trim(), context), token });
     else if (form === 'env') parts.push({ kind: 'env', name: argument!.trim(), token });
+    else if (asked !== undefined) parts.push({ kind: 'foreign', token, advice: adviceFor(asked, what!) });
     else parts.push({ kind: 'env', name: name!, token, ...(fallback === undefined ? {} : { default: fallback }) });
   }
   if (end < source.length) parts.push(source.slice(end));
   return { parts, source };
+}
+
+/** What to write in place of something that only an editor knows. */
+function adviceFor(asked: string, what: string): string {
+  const variable = what.replace(/[^A-Za-z0-9]+/g, '_').replace(/^_+|_+$/g, '').toUpperCase() || 'NAME';
+  return `${asked === 'input' ? 'an editor asks its user for it' : 'only an editor can fill it in'}; set a variable and write {env:${variable}} in its place`;
 }
 
 function resolveFile(written: string, { directory, home }: TemplateContext): string {
@@ -70,7 +78,11 @@ export function expand(template: Template, context: ExpandContext): string {
 }
 
 function resolve(reference: Reference, context: ExpandContext): string {
-  return reference.kind === 'env' ? fromEnvironment(reference, context) : fromFile(reference, context);
+  switch (reference.kind) {
+    case 'env': return fromEnvironment(reference, context);
+    case 'file': return fromFile(reference, context);
+    case 'foreign': throw unset(reference.token, reference.advice, `Change ${context.key}`, context);
+  }
 }
 
 function fromEnvironment(reference: Reference & { kind: 'env' }, context: ExpandContext): string {

@@ -1,15 +1,20 @@
 /** The one normalized form that every dialect becomes. Nothing here holds an expanded secret. */
 import type { Origin, Problem } from '../base/failure.ts';
 
-/** Layers from low to high (`home-dir` is `~/.zuno`). `project` and `project-dir` are untrusted, all others trusted. */
+/**
+ * Layers from low to high (`home-dir` is `~/.zuno`). `project` and `project-dir` are untrusted, and so is an `import` of a file that a
+ * checkout brings along; all others are trusted. `built-in` is what an embedding program hands over.
+ */
 export type LayerKind =
-  | 'global' | 'home-dir' | 'project' | 'project-dir' | 'env-file' | 'env-dir' | 'env-content' | 'cli' | 'managed' | 'managed-preferences' | 'env-permission';
+  | 'plugin' | 'import' | 'global' | 'home-dir' | 'project' | 'project-dir' | 'env-file' | 'env-dir' | 'env-content' | 'cli' | 'managed' | 'managed-preferences' | 'env-permission' | 'built-in';
 
 /** One reference inside a template. `default` is what an unset or empty variable becomes (`${NAME:-default}`). */
 export type Reference =
   | { readonly kind: 'env'; readonly name: string; readonly token: string; readonly default?: string }
   /** `path` is absolute: resolved against the file that contains it. */
-  | { readonly kind: 'file'; readonly path: string; readonly token: string };
+  | { readonly kind: 'file'; readonly path: string; readonly token: string }
+  /** Something only the program it was written for can fill in (`${input:key}`); `advice` says what to write instead. */
+  | { readonly kind: 'foreign'; readonly token: string; readonly advice: string };
 
 /** Text with references; only `config/substitute` turns it into a string, at connect time. */
 export interface Template {
@@ -61,7 +66,12 @@ export interface RemoteEntry extends EntryBase {
   readonly headers: Readonly<Record<string, Template>>;
   /** `false` suppresses detection; an object is validated by the OAuth part. */
   readonly oauth: false | Readonly<Record<string, unknown>> | undefined;
+  /** PEM files, absolute: authorities trusted in addition to the usual ones; our certificate (chain) and its private key. */
+  readonly caFile?: OriginOf<string>;
+  readonly certFile?: OriginOf<string>;
+  readonly keyFile?: OriginOf<string>;
 }
+
 
 export type ServerEntry = LocalEntry | RemoteEntry;
 

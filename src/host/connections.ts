@@ -3,6 +3,7 @@
  * server, requests for the same server join. A late result of an attempt that was given up is closed, never installed. One
  * bad server costs only itself.
  */
+import { setMaxListeners } from 'node:events';
 import { now } from '../base/deadline.ts';
 import { Failure, toFailure, withContext, type AnyFailure, type Stage } from '../base/failure.ts';
 import { nearest } from '../base/text.ts';
@@ -41,6 +42,8 @@ interface Slot {
 export function createConnections(config: Config, connect: Connect, retrying: { readonly onRetry?: ((retry: ServerRetry) => void) | undefined; readonly clock?: RetryClock | undefined } = {}): Connections {
   const operations = createSemaphore(config.concurrency.connections);
   const stopping = new AbortController();
+  // Every attempt listens, and there are as many as there are servers: no leak that Node should warn of.
+  setMaxListeners(0, stopping.signal);
   let closing: Promise<CloseReport> | undefined;
   const slots = new Map<string, Slot>();
   for (const entry of config.servers.values()) {

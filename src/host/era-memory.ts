@@ -16,7 +16,8 @@ interface Verdict { readonly era: Era; readonly at: number }
 const KEPT = 500;
 
 export interface EraStore {
-  forIdentity(identity: string): EraMemory;
+  /** The identity is worked out when it is first needed: by then the server is starting. */
+  forIdentity(identity: () => string): EraMemory;
   /** Writes what is new. Losing it costs a probe, so a failure to write is none. */
   save(): Promise<void>;
 }
@@ -27,20 +28,24 @@ export function createEraStore(stateDirectory: string, clock: () => number = Dat
   let changed = false;
   const known = (): Map<string, Verdict> => (verdicts ??= readVerdicts(file));
   return {
-    forIdentity: (identity) => ({
-      recall() {
-        const verdict = known().get(identity);
-        if (verdict === undefined) return undefined;
-        return verdict.era === 'legacy' && clock() - verdict.at > limits.legacyVerdictMs ? undefined : verdict.era;
-      },
-      remember(era) {
-        const before = known().get(identity);
-        if (before?.era === era && clock() - before.at < limits.legacyVerdictMs / 2) return;
-        known().delete(identity);
-        known().set(identity, { era, at: clock() });
-        changed = true;
-      },
-    }),
+    forIdentity(of) {
+      let identity: string | undefined;
+      const id = (): string => (identity ??= of());
+      return {
+        recall() {
+          const verdict = known().get(id());
+          if (verdict === undefined) return undefined;
+          return verdict.era === 'legacy' && clock() - verdict.at > limits.legacyVerdictMs ? undefined : verdict.era;
+        },
+        remember(era) {
+          const before = known().get(id());
+          if (before?.era === era && clock() - before.at < limits.legacyVerdictMs / 2) return;
+          known().delete(id());
+          known().set(id(), { era, at: clock() });
+          changed = true;
+        },
+      };
+    },
     async save() {
       if (!changed || verdicts === undefined) return;
       changed = false;

@@ -36,7 +36,7 @@ export function createHost(options: HostOptions): Host {
 
   const connect = createConnect({
     environment: options.environment, workspace: config.workspace, trees, log, life: options.life ?? 'session',
-    clientInfo: { name: 'zuno-lite', version }, answersFor, memoryFor: (entry) => eras.forIdentity(connectionIdentity(entry, config.workspace)),
+    clientInfo: { name: 'zuno-lite', version }, answersFor, memoryFor: (entry) => eras.forIdentity(() => connectionIdentity(entry, config.workspace)),
     onStarted: () => void loadRegistry(),
   });
   const onRetry = (retry: ServerRetry): void => {
@@ -152,6 +152,12 @@ export function createHost(options: HostOptions): Host {
 
   async function find(words: string, signal?: AbortSignal): Promise<ToolEntry> {
     const known = [...config.servers.keys()];
+    // The words may say it alone; then its process need not wait for what we read.
+    const named = known.find((server) => words.startsWith(`${server}.`) || words.startsWith(`${server}/`));
+    if (named !== undefined) {
+      connections.open(named, signal).catch(() => {});
+      await new Promise((resolve) => { setImmediate(resolve); });
+    }
     const roster = await names.roster();
     const candidates = candidateServers(words, known, roster);
     let close: readonly string[] = [], firstFailure: AnyFailure | undefined;

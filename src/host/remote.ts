@@ -1,4 +1,7 @@
 /** A server that is reached over HTTP: Streamable HTTP, the older HTTP+SSE, or whichever of the two it turns out to be. */
+import { Failure, isFailure, toFailure, type AnyFailure } from '../base/failure.ts';
+import { readText } from '../base/files.ts';
+import { limits } from '../base/limits.ts';
 import type { RemoteEntry } from '../config/types.ts';
 import { createHttp } from '../http/fetch.ts';
 import type { Http } from '../http/types.ts';
@@ -11,7 +14,7 @@ import type { Carrier, ConnectContext, Secrets } from './carrier.ts';
 export function remoteCarrier(entry: RemoteEntry, context: ConnectContext, secrets: Secrets, witness: Witness): Carrier {
   const url = secrets.take(entry.url, 'url');
   const headers = Object.fromEntries(Object.entries(entry.headers).map(([name, template]) => [name, secrets.take(template, `headers.${name}`)]));
-  const http = createHttp({ environment: context.environment, onConnection: witness.connection });
+  const http = httpFor(entry, context, witness);
   const options = { name: entry.name, url, headers, send: witness.over(http.request) };
   const streamable = (): Transport => createStreamableHttpTransport(options);
   const older = (): Transport => createSseTransport(options);
@@ -21,6 +24,50 @@ export function remoteCarrier(entry: RemoteEntry, context: ConnectContext, secre
     case 'sse': return { ...common, transport: older };
     case 'auto': return { ...common, transport: streamable, fallback: older };
   }
+}
+
+/** A client with the certificates of this entry. Fails with CONFIG_UNREADABLE or CONFIG_INVALID that name file and key. */
+function httpFor(entry: RemoteEntry, context: ConnectContext, witness: Witness): Http {
+  const ca = pem(entry, 'caFile'), cert = pem(entry, 'certFile'), key = pem(entry, 'keyFile');
+  try {
+    return createHttp({ environment: context.environment, onConnection: witness.connection, ca, cert, key });
+  } catch (error) {
+    throw isFailure(error) && error.code === 'CONFIG_INVALID' ? unusable(entry, error) : error;
+  }
+}
+
+type TlsKey = 'caFile' | 'certFile' | 'keyFile';
+
+function pem(entry: RemoteEntry, key: TlsKey): string | undefined {
+  const place = entry[key];
+  if (place === undefined) return undefined;
+  const refuse = (why: string, cause?: unknown): AnyFailure => new Failure('CONFIG_UNREADABLE', `Cannot read "${place.value}" for ${keyOf(entry, key)}: ${why}`, {
+    stage: 'config', details: { file: place.value }, origin: place.origin, hint: `Correct ${keyOf(entry, key)}, or make the file readable`, cause,
+  }) as AnyFailure;
+  let text: string | undefined;
+  try {
+    text = readText(place.value, limits.pemBytes);
+  } catch (error) {
+    throw refuse(toFailure(error).message.replace(/^Cannot [^:]*: /, ''), error);
+  }
+  if (text === undefined) throw refuse('there is no such file');
+  return text;
+}
+
+/** `createHttp` knows texts; which files they came from is known here. */
+function unusable(entry: RemoteEntry, error: Failure<'CONFIG_INVALID'>): AnyFailure {
+  const [problem] = error.details.problems;
+  const keys = problem?.pointer === '/caFile' ? (['caFile'] as const) : (['certFile', 'keyFile'] as const);
+  const files = keys.map((key) => `"${entry[key]?.value ?? ''}"`).join(' and ');
+  const names = keys.map((key) => keyOf(entry, key)).join(' and ');
+  return new Failure('CONFIG_INVALID', `Cannot use ${files} for ${names}: ${problem?.message ?? 'not in PEM form'}`, {
+    stage: 'config', details: { file: entry[keys[0]]?.origin.file ?? entry.origin.file, problems: [{ pointer: keyOf(entry, keys[0]), message: problem?.message ?? '' }] },
+    origin: entry[keys[0]]?.origin ?? entry.origin, hint: error.hint, cause: error,
+  }) as AnyFailure;
+}
+
+function keyOf(entry: RemoteEntry, key: TlsKey): string {
+  return entry[key]?.origin.key ?? `${entry.name}.${key}`;
 }
 
 /** Only for telling: an address or a variable that cannot be read fails the request itself. */

@@ -14,10 +14,11 @@ export interface ToolNames {
 
 export function createToolNames(stateDirectory: string, workspace: string, log: Log): ToolNames {
   const directory = path.join(stateDirectory, 'rosters');
-  const file = path.join(directory, `${workspaceKey(workspace)}.json`);
+  let known: string | undefined;
+  const file = (): string => (known ??= path.join(directory, `${workspaceKey(workspace)}.json`));
   const store: RosterStore = {
-    read: () => Promise.resolve(readText(file, limits.rosterBytes)),
-    write: (text) => writeFileAtomic(file, text, { mode: 0o600 }),
+    read: () => Promise.resolve(readText(file(), limits.rosterBytes)),
+    write: (text) => writeFileAtomic(file(), text, { mode: 0o600 }),
   };
   let loaded: Promise<Roster> | undefined;
   const warn = (message: string): void => log({ level: 'warning', event: 'roster', message });
@@ -28,7 +29,7 @@ export function createToolNames(stateDirectory: string, workspace: string, log: 
       if (roster === undefined || !roster.changed) return;
       try {
         makeDirectory(directory);
-        await withLock(`${file}.lock`, () => saveRoster(roster, store), { waitMs: limits.killTermMs });
+        await withLock(`${file()}.lock`, () => saveRoster(roster, store), { waitMs: limits.killTermMs });
       } catch (error) {
         warn(`The roster of tool names was not saved: ${error instanceof Error ? error.message : String(error)}`);
       }

@@ -1,5 +1,5 @@
 /** From the lists of servers to tool entries under wire ids, and from the words of a user back to an entry. */
-import { createHash } from 'node:crypto';
+import { sha256 } from '../base/hash.ts';
 import type { Origin } from '../base/failure.ts';
 import { canonicalJson } from '../base/json.ts';
 import { nearest } from '../base/text.ts';
@@ -27,7 +27,7 @@ export interface Catalogue {
 /** Identity of a definition: SHA-256 over the canonical JSON of what a model or person decides by. */
 export function fingerprint(tool: Tool): string {
   const { name, title, description, inputSchema, outputSchema, annotations } = tool;
-  return createHash('sha256').update(canonicalJson({ name, title, description, inputSchema, outputSchema, annotations })).digest('hex');
+  return sha256(canonicalJson({ name, title, description, inputSchema, outputSchema, annotations }), 'hex');
 }
 
 /** The fingerprint is worked out when someone asks: listing 10,000 tools hashes none. */

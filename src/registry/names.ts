@@ -7,7 +7,7 @@
  * (`a_b_c` to `a_b`, not to `a`); of two servers that sanitize to one prefix it belongs to the one spelled exactly so, else to none.
  * Everything else carries a digest of its pair. The roster remembers: a name once given stays with its pair.
  */
-import { createHash } from 'node:crypto';
+import { sha256 } from '../base/hash.ts';
 import { limits } from '../base/limits.ts';
 import { keyOf } from './roster.ts';
 import type { Roster, ToolKey } from './roster.ts';
@@ -49,7 +49,7 @@ export function plainId(server: string, tool: string, naming: Naming = 'plain'):
 
 /** Shortened plain id, `_`, and hexadecimal digits of SHA-256 over the pair. */
 export function digestId(server: string, tool: string, naming: Naming = 'plain', digits = DIGEST_CHARS): string {
-  const digest = createHash('sha256').update(JSON.stringify([server, tool])).digest('hex').slice(0, digits);
+  const digest = sha256(JSON.stringify([server, tool]), 'hex').slice(0, digits);
   const head = plainId(server, tool, naming).slice(0, limits.toolIdChars - digits - 1).replace(/_+$/, '');
   return `${head === '' ? 'tool' : head}_${digest}`;
 }

@@ -3,9 +3,9 @@
  * host can end them: `end` of each tree, `close` of the object, `killAllSync` when nothing can be awaited any more, and the
  * watchdog when the host gets no chance at all.
  */
-import { randomBytes } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { Failure } from '../base/failure.ts';
+import { limits } from '../base/limits.ts';
 import type { CloseReport } from '../jsonrpc/transport.ts';
 import { endTree, endTreesSync, type Tree } from './kill-ladder.ts';
 import { launch, startWatchdog, type ProcessRequest } from './process.ts';
@@ -52,7 +52,8 @@ type LiveTree = Tree & { end(patienceMs: number): Promise<CloseReport> };
 export function createProcessTrees(options: ProcessTreesOptions = {}): ProcessTrees {
   const system = options.system ?? nativeProcessSystem();
   const windows = system.platform === 'win32';
-  const hostId = randomBytes(12).toString('hex');
+  // Unique among hosts, no secret: loading `node:crypto` for it would cost every start.
+  const hostId = `${process.pid.toString(36)}x${Date.now().toString(36)}x${Math.random().toString(36).slice(2)}`;
   const live = new Set<LiveTree>();
   const watchdog = options.watchdog === false || windows ? undefined : createWatchdog(hostId, startWatchdog(options.environment?.['PATH']));
   let started = 0, closing = false;
@@ -70,7 +71,8 @@ export function createProcessTrees(options: ProcessTreesOptions = {}): ProcessTr
         void end(0);
       });
     });
-    const tree: LiveTree = { pid, marker, exited, started: system.table.startOf(pid), hasExited: () => exit !== undefined, end, endInput: (now) => { if (now) child.stdin.destroy(); else child.stdin.end(); } };
+    let startedAt: string | undefined;
+    const tree: LiveTree = { pid, marker, exited, get started() { return (startedAt ??= exit === undefined ? system.table.startOf(pid) : undefined); }, hasExited: () => exit !== undefined, end, endInput: (now) => { if (now) child.stdin.destroy(); else child.stdin.end(); } };
     function end(patienceMs: number): Promise<CloseReport> {
       ending ??= endTree(tree, system, patienceMs).finally(() => {
         live.delete(tree);
@@ -83,8 +85,8 @@ export function createProcessTrees(options: ProcessTreesOptions = {}): ProcessTr
       await end(0);
       throw refusedWhileClosing(request.command);
     }
-    // Not before the server had its turn: the shell must not delay its start.
-    if (watchdog !== undefined) setImmediate(() => { if (live.has(tree)) watchdog.add(pid, tree.started); });
+    // Not before the server had its turn: the shell must not delay its start. Killed in between, a host leaves it to the end of stdin.
+    if (watchdog !== undefined) setTimeout(() => { if (live.has(tree)) watchdog.add(pid, tree.started); }, limits.watchdogDelayMs).unref();
     return {
       pid, stdin: child.stdin, stdout: child.stdout, stderr: child.stderr, exited, end, exit: () => exit,
       drained: new Promise((resolve) => { child.once('close', () => resolve()); }),

@@ -149,8 +149,9 @@ export function createSseTransport(options: SseOptions): Transport {
 /** Resolved against the stream's own URL. Another origin would be handed our headers and messages, so it is refused. */
 function resolveEndpoint(written: string, base: string, name: string): string | AnyFailure {
   const found = URL.canParse(written, base) ? new URL(written, base) : undefined;
-  if (found !== undefined && found.origin === new URL(base).origin && found.username === '' && found.password === '') return found.href;
-  return new Failure('URL_REFUSED', `Cannot use server "${name}": the address it names for messages ${found === undefined ? 'cannot be read' : `is not on its own origin but on ${found.origin}`}`, {
+  const fault = found === undefined ? 'cannot be read' : found.origin !== new URL(base).origin ? `is not on its own origin but on ${found.origin}` : found.username !== '' || found.password !== '' ? 'holds a user name or password' : undefined;
+  if (found !== undefined && fault === undefined) return found.href;
+  return new Failure('URL_REFUSED', `Cannot use server "${name}": the address it names for messages ${fault}`, {
     stage: 'connect', details: { url: found === undefined ? '' : found.origin }, hint: 'The server, or a proxy in front of it, is set up wrongly; nothing was sent there',
   }) as AnyFailure;
 }

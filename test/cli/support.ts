@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { main } from '../../src/cli/main.ts';
 import type { System } from '../../src/cli/terminal.ts';
 
+const packageDirectory = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+
 export const everything = fileURLToPath(new URL('../fixtures/servers/everything.mjs', import.meta.url));
 export const demoServer = fileURLToPath(new URL('../../demo/server.mjs', import.meta.url));
 const entryPoint = fileURLToPath(new URL('./entry.ts', import.meta.url));
@@ -100,7 +102,7 @@ export function sandbox(t: TestContext): Sandbox {
     async run(args, options = {}) {
       const streams = screens(options.terminal, options.input);
       const system: System = { ...streams, environment: { ...env, ...options.env }, cwd: options.cwd ?? workspace } as System;
-      const status = await main(args, system);
+      const status = await main(args, packageDirectory, system);
       streams.stdin.destroy();
       const { stdout, stderr } = streams;
       return { status, stdout: stdout.text, stderr: stderr.text, json: () => JSON.parse(stdout.text) };

@@ -14,6 +14,17 @@ interface Script { readonly answers?: Answers; readonly steps: Steps }
 const nothing: Script = { steps: async () => {} };
 const listOnly: Steps = async (client) => { await client.listTools(); };
 
+const skills: Answers = { extensions: { 'io.modelcontextprotocol/skills': {} } };
+/** Reads a skill's SKILL.md, and another file of it only if the first is what its entry promised. */
+const readSkill: Script = {
+  answers: skills,
+  async steps(client) {
+    const skill = (await client.listSkills()).items.find((one) => one.frontmatter.name === 'pdf-processing')!;
+    await client.readSkillFile(skill, skill.uri);
+    await client.readSkillFile(skill, skill.uri.replace('SKILL.md', 'references/FORMS.md'));
+  },
+};
+
 const scripts: Readonly<Record<string, Script>> = {
   initialize: { steps: listOnly },
   tools_call: { async steps(client) { await client.listTools(); await client.callTool('add_numbers', { a: 5, b: 3 }); } },
@@ -62,23 +73,13 @@ const scripts: Readonly<Record<string, Script>> = {
       await client.callTool('json_schema_echo', { schema: tool?.inputSchema });
     },
   },
+  'sep-2640-client-no-prefetch': { answers: skills, async steps(client) { await client.listSkills(); } },
+  'sep-2640-client-verify-digest': readSkill,
+  'sep-2640-client-verify-size': readSkill,
+  'sep-2640-client-verify-frontmatter': readSkill,
 };
 
-/** Lists the skills, reads one, and a second file of it only if the first is what its entry promised. */
-const readSkill: Script = {
-  answers: { extensions: { 'io.modelcontextprotocol/skills': {} } },
-  async steps(client) {
-    const skill = (await client.listSkills()).items.find((one) => one.frontmatter.name === 'pdf-processing')!;
-    await client.readSkillFile(skill, skill.uri);
-    await client.readSkillFile(skill, skill.uri.replace('SKILL.md', 'references/FORMS.md'));
-  },
-};
-const skillScripts: Readonly<Record<string, Script>> = {
-  'sep-2640-client-no-prefetch': { answers: { extensions: { 'io.modelcontextprotocol/skills': {} } }, async steps(client) { await client.listSkills(); } },
-  'sep-2640-client-verify-digest': readSkill, 'sep-2640-client-verify-size': readSkill, 'sep-2640-client-verify-frontmatter': readSkill,
-};
-
-const { answers, steps } = scripts[scenario] ?? skillScripts[scenario] ?? { ...nothing, steps: listOnly };
+const { answers, steps } = scripts[scenario] ?? { ...nothing, steps: listOnly };
 try {
   const client = await connect({ type: 'http', url }, { ...(answers === undefined ? {} : { answers }), requestMs: 15_000 });
   try {

@@ -159,7 +159,7 @@ test('the device flow asks no faster after slow_down', { timeout: 20_000 }, asyn
   } as unknown as Parameters<typeof deviceCode.obtain>[0];
   const done = deviceCode.obtain(context);
   let over = false;
-  void done.then(() => { over = true; });
+  void done.then(() => { over = true; }, () => { over = true; });
   while (!over) {
     for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     if (!over) { clock += 1000; t.mock.timers.tick(1000); }

@@ -1,6 +1,5 @@
 import * as os from 'node:os';
 import * as path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { remove } from '../../base/files.ts';
 import { limits } from '../../base/limits.ts';
 import type { Paths } from '../../base/paths.ts';
@@ -29,8 +28,7 @@ const RULES: Readonly<Record<string, Effect>> = { demo_add: 'allow', demo_count:
 const literal = (text: string): Template => ({ parts: [text], source: text });
 
 /** A configuration made here: nothing of the user's is read, nothing is kept. */
-function demoConfig(workspace: string): Config {
-  const server = fileURLToPath(new URL('../../../demo/server.mjs', import.meta.url));
+function demoConfig(workspace: string, server: string): Config {
   const rules = Object.entries(RULES).map(([key, effect]): Rule => ({ key, pattern: '*', effect, origin: { ...ORIGIN, key: `permission.rules.${key}` } }));
   return {
     servers: new Map([['demo', {
@@ -160,7 +158,7 @@ async function run(context: Context): Promise<number> {
   const scratch = path.join(os.tmpdir(), `zuno-lite-demo-${process.pid}`);
   const paths: Paths = { home: scratch, config: scratch, data: scratch, cache: scratch, state: scratch, managed: scratch };
   try {
-    return await withHost(context, { config: demoConfig(context.terminal.cwd), person: demoPerson(context), paths }, (host) => walk(context, host));
+    return await withHost(context, { config: demoConfig(context.terminal.cwd, path.join(context.packageDirectory, 'demo', 'server.mjs')), person: demoPerson(context), paths }, (host) => walk(context, host));
   } finally {
     remove(scratch);
   }

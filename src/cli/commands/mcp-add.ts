@@ -8,8 +8,8 @@ import { usageFailure } from '../parse.ts';
 /** `--from-json` is a server of its own: nothing else may describe it. */
 function entryOf(parsed: Parsed, cwd: string) {
   const json = parsed.value('from-json');
-  if (json === undefined) return entryFromWords(parsed, (directory) => (parsed.has('project') || directory.startsWith('{') ? directory : path.resolve(cwd, directory)));
-  const stray = ['url', 'env', 'header', 'cwd', 'transport', 'timeout', 'protocol', 'client-id', 'scope', 'no-oauth'].find((option) => parsed.has(option)) ?? (parsed.commandLine !== undefined || parsed.operands.length > 1 ? '--' : undefined);
+  if (json === undefined) return entryFromWords(parsed, (directory) => (parsed.has('project') || directory.startsWith('{') ? directory : path.resolve(cwd, directory)), (file) => path.resolve(cwd, file));
+  const stray = ['url', 'env', 'header', 'cwd', 'transport', 'timeout', 'protocol', 'client-id', 'scope', 'no-oauth', 'ca-file', 'cert-file', 'key-file'].find((option) => parsed.has(option)) ?? (parsed.commandLine !== undefined || parsed.operands.length > 1 ? '--' : undefined);
   if (stray !== undefined) throw usageFailure(`Cannot take --from-json together with ${stray === '--' ? 'a command' : `--${stray}`}: the snippet says it all`, '--from-json', 'zuno-lite mcp add --help');
   const { entry } = entryFromJson(json);
   return parsed.has('disabled') ? { ...entry, enabled: false } : entry;
@@ -37,6 +37,9 @@ export const command: Command = {
     { name: 'client-id', value: 'ID', summary: 'the OAuth client' },
     { name: 'scope', value: 'SCOPE', summary: 'the OAuth scope' },
     { name: 'no-oauth', summary: 'never sign in with OAuth' },
+    { name: 'ca-file', value: 'FILE', summary: 'a certificate authority (PEM) to trust for this server, besides the usual ones' },
+    { name: 'cert-file', value: 'FILE', summary: 'the certificate (PEM) to show to this server' },
+    { name: 'key-file', value: 'FILE', summary: 'its private key (PEM)' },
     { name: 'timeout', value: 'MS', summary: 'how long the server may take for a request' },
     { name: 'protocol', value: 'REVISION', summary: 'auto (default), legacy, or one revision' },
     { name: 'from-json', value: 'JSON', summary: "the entry as JSON, as other clients' documents show it" },

@@ -38,6 +38,24 @@ test('headerParameters() takes data for data, and bounds how deep it looks', () 
   assert.match(reasonOf(deep) ?? '', /too deep/);
 });
 
+test('headerParameters() takes a property or definition for what it is, though it is called like a keyword', () => {
+  assert.deepEqual(headerParameters(schema({ 'x-mcp-header': header('A'), properties: schema({ default: header('B') }), __proto__: { type: 'string' } })), { kind: 'legal', parameters: [
+    { path: ['x-mcp-header'], type: 'string', header: 'Mcp-Param-A' }, { path: ['properties', 'default'], type: 'string', header: 'Mcp-Param-B' },
+  ] });
+  assert.deepEqual(headerParameters(schema({ a: { type: 'string' } }, { $defs: { 'x-mcp-header': { type: 'string' } }, patternProperties: { 'x-mcp-header': {} } })), { kind: 'legal', parameters: [] });
+  assert.match(reasonOf(schema({}, { properties: [header('A')] })) ?? '', /no single argument/);
+});
+
+test('parameterHeaders() leaves out what is not of the announced type, for the server to refuse', () => {
+  const found = headerParameters(schema({ s: header('S'), n: header('N', 'integer'), b: header('B', 'boolean') }));
+  assert.ok(found.kind === 'legal');
+  for (const args of [{ s: 1, n: '1', b: 'true' }, { s: true, n: false, b: 0 }, { s: ['x'], n: NaN, b: {} }]) assert.equal(parameterHeaders(found.parameters, args), undefined);
+  const tricky = headerParameters(JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string","x-mcp-header":"P"},"constructor":{"type":"string","x-mcp-header":"C"}}}') as Record<string, unknown>);
+  assert.ok(tricky.kind === 'legal');
+  assert.equal(parameterHeaders(tricky.parameters, {}), undefined);
+  assert.deepEqual(parameterHeaders(tricky.parameters, JSON.parse('{"__proto__":"a","constructor":"b"}') as Record<string, unknown>), { 'Mcp-Param-P': 'a', 'Mcp-Param-C': 'b' });
+});
+
 test('parameterHeaders() mirrors what is there, falsy values too, and nothing else', () => {
   const found = headerParameters(schema({ s: header('S'), n: header('N', 'integer'), b: header('B', 'boolean'), o: schema({ x: header('X') }) }));
   assert.ok(found.kind === 'legal');

@@ -58,3 +58,23 @@ test('a renewal that fails is what the caller hears, and other failures renew no
   await plain.client.readResource('a:1', { timeoutMs: 20 }).catch(() => {});
   assert.equal(methods(plain.peer).filter((method) => method === 'initialize').length, 1);
 });
+
+test('what comes while a session is being renewed waits for it, and what comes after a renewal failed renews first', async () => {
+  let failing = true;
+  const { client, peer } = await http((message, handshakes) => (isCall(message) && handshakes === 1) || (failing && handshakes === 2 && message.kind === 'request' && message.method === 'initialize'));
+  await client.callTool('t', {}).catch((error: unknown) => error);
+  failing = false;
+  await Promise.all([client.callTool('t', {}), client.callTool('t', {})]);
+  assert.deepEqual(methods(peer), ['initialize', 'notifications/initialized', 'tools/call', 'initialize', 'initialize', 'notifications/initialized', 'tools/call', 'tools/call']);
+});
+
+test('who gives up does not wait for the new session, and it is made all the same', async () => {
+  const { client, peer } = await http((message, handshakes) => isCall(message) && handshakes === 1);
+  const controller = new AbortController();
+  const outcome = client.callTool('t', {}, { signal: controller.signal }).catch((error: unknown) => error);
+  await peer.next('tools/call');
+  controller.abort();
+  const failure = await outcome;
+  assert.ok(isFailure(failure) && failure.code === 'CANCELED');
+  assert.deepEqual((await client.callTool('t', {})).content, []);
+});

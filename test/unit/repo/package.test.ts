@@ -31,8 +31,9 @@ test('npm pack holds exactly what is run and read, and what it holds runs in an 
   const files = packed[0].files.map((file) => file.path);
   const sources = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts')).map((file) => file.replaceAll('\\', '/'));
   const expected = [
-    'ARCHITECTURE.md', 'CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'bin/zuno-lite.js', 'demo/server.mjs', 'package.json',
-    ...sources.map((file) => `src/${file}`), ...sources.flatMap((file) => [`dist/${file.replace(/\.ts$/, '.js')}`, `dist/${file.replace(/\.ts$/, '.d.ts')}`]),
+    'ARCHITECTURE.md', 'CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'bin/package.json', 'bin/zuno-lite.js', 'demo/server.mjs', 'package.json',
+    ...['cli', 'cli-start', 'cli-call', 'cli-rest'].map((file) => `dist/${file}.cjs`), ...sources.map((file) => `src/${file}`),
+    ...sources.filter((file) => !file.startsWith('cli/')).flatMap((file) => [`dist/${file.replace(/\.ts$/, '.js')}`, `dist/${file.replace(/\.ts$/, '.d.ts')}`]),
   ];
   assert.deepEqual(files.sort(), expected.sort());
   assert.ok(packed[0].size < 1.5 * 1024 * 1024, `the package is ${packed[0].size} bytes`);
