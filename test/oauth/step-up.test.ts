@@ -23,11 +23,11 @@ test('authorize() starts no OAuth for a plain 403 (row 188)', async (t) => {
 });
 
 test('authorize() gives up where the scope was not granted, or is there already', async (t) => {
-  const mean = await guarded(t, { resourceScopes: ['read'], tokenScope: 'read', requiredScope: { write: 'write' } });
+  const mean = await guarded(t, { resourceScopes: ['read'], grantScope: 'read', requiredScope: { write: 'write' } });
   assert.equal((await mean.call('write')).status, 403);
   await assert.rejects(mean.call('write'), (failure: AnyFailure) => failure.code === 'LOGIN_REQUIRED' && failure.details.error === 'insufficient_scope' && /--scope "read write"/.test(failure.hint ?? ''));
   assert.equal(mean.server.stats.authorizes, 2);
-  const confused = await guarded(t, { resourceScopes: ['read'], tokenScope: 'read write' , requiredScope: { write: 'write' } });
+  const confused = await guarded(t, { resourceScopes: ['read'], grantScope: 'read', tokenScope: 'read write', requiredScope: { write: 'write' } });
   await assert.rejects(confused.call('write'), (failure: AnyFailure) => failure.code === 'TOKEN_REFUSED' && failure.details.error === 'scope_not_granted');
   assert.equal(confused.server.stats.authorizes, 1);
 });

@@ -4,9 +4,10 @@ import type { AnyFailure } from '../../base/failure.ts';
 import { redactPatterns } from '../../base/redact.ts';
 import { count } from '../../base/text.ts';
 import type { Config, ServerEntry } from '../../config/types.ts';
-import type { Host, OpenServer, Timing } from '../../host/types.ts';
+import type { Attempt, Host, OpenServer, Timing } from '../../host/types.ts';
+import { attemptDocument, rounded, showAttempts } from '../attempt-view.ts';
 import type { Command, Context } from '../command.ts';
-import { commandLineOf, entryDocument, maskedTemplate, targetOf } from '../entry-view.ts';
+import { certificatesOf, commandLineOf, entryDocument, maskedTemplate, targetOf } from '../entry-view.ts';
 import { EXIT_OK, exitStatus } from '../exit.ts';
 import { explain, failureDocument, originText } from '../explain.ts';
 import { inLightOf } from '../interrupt.ts';
@@ -24,6 +25,7 @@ interface Findings {
   readonly failure: AnyFailure | undefined;
   readonly failureKind: string | undefined;
   readonly timings: readonly Timing[];
+  readonly attempts: readonly Attempt[];
   readonly lists: readonly Counted[];
 }
 
@@ -53,18 +55,16 @@ async function probe(context: Context, host: Host, entry: ServerEntry): Promise<
   try {
     const opened = await host.open(entry.name, context.signal);
     const lists = await countLists(opened, context.signal);
-    return { entry, opened, failure: lists.find((one) => one.failure !== undefined)?.failure, failureKind: undefined, timings: opened.timings, lists };
+    return { entry, opened, failure: lists.find((one) => one.failure !== undefined)?.failure, failureKind: undefined, timings: opened.timings, attempts: opened.attempts, lists };
   } catch (thrown) {
     const failure = toFailure(thrown, 'connect');
     const status = host.status().find((one) => one.name === entry.name);
     const timings = status?.timings ?? [];
-    return { entry, opened: undefined, failure, failureKind: status?.failureKind, timings: timings.length > 0 ? timings : [{ stage: failure.stage, ms: now() - startedAt }], lists: [] };
+    return { entry, opened: undefined, failure, failureKind: status?.failureKind, timings: timings.length > 0 ? timings : [{ stage: failure.stage, ms: now() - startedAt }], attempts: status?.attempts ?? [], lists: [] };
   }
 }
 
-const rounded = (ms: number): number => Math.round(ms * 10) / 10;
-
-function document({ entry, opened, failureKind, timings, lists }: Findings): object {
+function document({ entry, opened, failureKind, timings, attempts, lists }: Findings): object {
   const client = opened?.client;
   return {
     server: entryDocument(entry),
@@ -72,6 +72,7 @@ function document({ entry, opened, failureKind, timings, lists }: Findings): obj
     era: client?.era ?? null, protocolVersion: client?.revision ?? null, serverInfo: client?.serverInfo ?? null, capabilities: client?.capabilities ?? null, instructions: client?.instructions ?? null,
     lists: lists.map((one) => ({ list: one.list, count: one.count ?? null, dropped: one.dropped ?? 0, ms: rounded(one.ms), error: one.failure === undefined ? null : failureDocument(one.failure) })),
     timings: timings.map(({ stage, ms }) => ({ stage, ms: rounded(ms) })),
+    attempts: attempts.map(attemptDocument),
     failureKind: failureKind ?? null,
   };
 }
@@ -81,6 +82,7 @@ function showEntry(context: Context, entry: ServerEntry, row: (name: string, ...
   if (entry.kind === 'local') row('cwd', entry.cwd);
   // Presence only: whether a credential is there, never what it is.
   for (const [key, template] of Object.entries(entry.kind === 'remote' ? entry.headers : {})) row('header', `${key}: ${maskedTemplate(template)}`);
+  for (const [key, file] of Object.entries(entry.kind === 'remote' ? certificatesOf(entry) : {})) row(key, file);
   row('origin', originText(entry.origin));
   row('timeouts', `${entry.timeouts.requestMs} ms a request, ${entry.timeouts.connectMs} ms to connect`);
   if (!entry.enabled) row('note', yellow('it is disabled; this probe starts it all the same'));
@@ -88,7 +90,7 @@ function showEntry(context: Context, entry: ServerEntry, row: (name: string, ...
 
 function show(context: Context, findings: Findings): void {
   const { terminal } = context;
-  const { entry, opened, failure, failureKind, timings, lists } = findings;
+  const { entry, opened, failure, failureKind, timings, attempts, lists } = findings;
   const row = (name: string, ...text: Parameters<typeof terminal.print>): void => terminal.print(dim(`  ${name.padEnd(12)} `), ...text);
   const verdict = opened === undefined ? red('not connected') : failure === undefined ? green('connected') : yellow('connected, with faults');
   terminal.print(bold(entry.name), '  ', verdict, failureKind === undefined ? '' : dim(`  ${failureKind}`));
@@ -101,6 +103,8 @@ function show(context: Context, findings: Findings): void {
     row('capabilities', Object.keys(client.capabilities).join(', ') || 'none');
     if (client.instructions !== undefined) row('instructions', client.instructions.split('\n').join('\n               '));
   }
+  // Of a program there is one try, and its stages are told below.
+  if (entry.kind === 'remote') showAttempts(attempts, row);
   for (const one of lists) row(one.list, one.failure === undefined ? String(one.count) : red(one.failure.message), dim(`  ${rounded(one.ms)} ms${one.dropped ? `, ${count(one.dropped, 'one', 'ones')} left out` : ''}`));
   row('timings', timings.map(({ stage, ms }) => `${stage} ${rounded(ms)} ms`).join(', ') || 'none');
   const stderr = opened?.process?.stderrTail().split('\n').filter((line) => line.trim() !== '') ?? [];
@@ -134,6 +138,7 @@ export const command: Command = {
   options: [],
   examples: [
     { line: 'mcp debug docs', about: 'starts the server, asks for everything it offers and shows what each stage took:' },
+    { line: 'mcp debug wiki', about: 'of a server on the network also every try, the address, TLS, a proxy and what HTTP answered:' },
     { line: 'mcp debug docs --log-level debug', about: 'with the stderr of the server and all that is noticed, as it happens:' },
   ],
   notes: ['A disabled server is probed too. Values of variables and headers are never shown.'],

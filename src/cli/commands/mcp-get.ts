@@ -1,6 +1,6 @@
 import type { ServerEntry } from '../../config/types.ts';
 import type { Command, Context } from '../command.ts';
-import { entryDocument, maskedTemplate, targetOf, transportOf } from '../entry-view.ts';
+import { certificatesOf, entryDocument, maskedTemplate, targetOf, transportOf } from '../entry-view.ts';
 import { EXIT_OK } from '../exit.ts';
 import { originText } from '../explain.ts';
 import { entryOf, openConfig } from '../open.ts';
@@ -15,6 +15,7 @@ function show({ terminal }: Context, entry: ServerEntry): void {
   const values = Object.entries(entry.kind === 'local' ? entry.environment : entry.headers);
   values.forEach(([key, template], index) => row(index > 0 ? '' : entry.kind === 'local' ? 'environment' : 'headers', `${key}${entry.kind === 'local' ? '=' : ': '}${maskedTemplate(template)}`));
   if (entry.kind === 'remote' && entry.oauth !== undefined) row('oauth', entry.oauth === false ? 'off' : 'configured');
+  for (const [key, file] of Object.entries(entry.kind === 'remote' ? certificatesOf(entry) : {})) row(key, file);
   row('protocol', entry.protocol);
   row('timeouts', `${entry.timeouts.requestMs} ms a request, ${entry.timeouts.connectMs} ms to connect`);
   row('origin', originText(entry.origin));
