@@ -39,10 +39,14 @@ export interface Household {
   readonly onRetry?: NonNullable<HostOptions['onRetry']>;
 }
 
+/** What a server is tried again for, in two words. */
+export function troubleText({ failure }: ServerRetry): string {
+  return failure.code === 'HTTP_STATUS' ? `answers ${failure.details.status}` : 'was cut off';
+}
+
 /** `docs answers 503: try 2 of 3 in 2.0 s` */
-export function retryText({ server, attempt, tries, waitMs, failure }: ServerRetry): string {
-  const why = failure.code === 'HTTP_STATUS' ? `answers ${failure.details.status}` : 'was cut off';
-  return `${server} ${why}: try ${attempt + 1} of ${tries} in ${(waitMs / 1000).toFixed(1)} s`;
+export function retryText(retry: ServerRetry): string {
+  return `${retry.server} ${troubleText(retry)}: try ${retry.attempt + 1} of ${retry.tries} in ${(retry.waitMs / 1000).toFixed(1)} s`;
 }
 
 /** Runs `use` with a host of its own. Failures are reported before the host is torn down, so that nobody waits for the clean-up to see them. */

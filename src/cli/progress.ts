@@ -23,6 +23,20 @@ export function progressText(label: string, progress: Progress | undefined, elap
   return [...parts, seconds(elapsedMs)].join(' · ');
 }
 
+/** A line that is made anew from what is the case, once waiting shows. Returns how to take it away. */
+export function showWaiting(terminal: Terminal, text: () => string): () => void {
+  const startedAt = now();
+  const clock = setInterval(() => {
+    const elapsedMs = now() - startedAt;
+    if (elapsedMs >= FIRST_MS) terminal.live(`${text()} · ${seconds(elapsedMs)}`);
+  }, EVERY_MS);
+  clock.unref();
+  return () => {
+    clearInterval(clock);
+    terminal.live('');
+  };
+}
+
 export interface LiveProgress {
   update(progress: Progress): void;
   /** Takes the line away and stops the clock. */

@@ -7,8 +7,8 @@ import type { Transport } from '../jsonrpc/transport.ts';
 import type { Attempt, HttpAnswer, Timing } from './types.ts';
 
 export interface Witness {
-  /** A transport is about to be opened: what follows belongs to it. */
-  begin(transport: Transport['kind'], proxy?: string): void;
+  /** A transport is about to be opened: what follows belongs to it. `because`: why the one before it was given up. */
+  begin(transport: Transport['kind'], proxy?: string, because?: AnyFailure): void;
   stage(stage: Stage, ms: number): void;
   connection(facts: ConnectionFacts): void;
   /** The same requests, with their answers noted. */
@@ -29,7 +29,9 @@ export function createWitness(onAttempt: (attempt: Attempt) => void): Witness {
     if (!over && list !== undefined && list.length < limits.attemptFacts) list.push(what);
   };
   return {
-    begin(transport, proxy) {
+    begin(transport, proxy, because) {
+      const before = drafts.at(-1);
+      if (before !== undefined && because !== undefined) before.failure = because;
       const draft: Draft = { transport, proxy, timings: [], connections: [], answers: [] };
       drafts.push(draft);
       onAttempt(draft);

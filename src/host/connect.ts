@@ -2,6 +2,7 @@
  * The composition root: a configured entry becomes a transport, the transport a client. Only this file knows which transports
  * exist. Secrets are expanded here, passed on and dropped; the redactor learns their values so that nothing shows them.
  */
+import type { AnyFailure } from '../base/failure.ts';
 import type { Log } from '../base/log.ts';
 import { createRedactor } from '../base/redact.ts';
 import { expand } from '../config/substitute.ts';
@@ -23,15 +24,15 @@ export function createConnect(context: ConnectContext): Connect {
   return async (entry, { signal, onStage, onAttempt }) => {
     const witness = createWitness(onAttempt);
     const carrier = await carrierFor(entry, context, secretsOf(entry, context), witness);
-    const witnessed = (make: () => Transport) => (): Transport => { const made = make(); witness.begin(made.kind, carrier.proxy?.()); return made; };
-    const transport = witnessed(carrier.transport);
+    const { fallback } = carrier;
+    const transport = (make = carrier.transport, because?: AnyFailure): Transport => { const made = make(); witness.begin(made.kind, carrier.proxy?.(), because); return made; };
     // A process needs a while to be there; the rest of our own code is loaded in that time.
     let first: Transport | undefined = transport();
     first.prepare?.(signal);
     const { connectClient } = await import('../mcp/connect.ts');
     context.onStarted?.();
     const client = await connectClient({
-      transport: () => { const made = first ?? transport(); first = undefined; return made; }, fallback: carrier.fallback === undefined ? undefined : witnessed(carrier.fallback), protocol: entry.protocol, clientInfo: context.clientInfo, answers: context.answersFor(entry),
+      transport: () => { const made = first ?? transport(); first = undefined; return made; }, fallback: fallback === undefined ? undefined : (because) => transport(fallback, because), protocol: entry.protocol, clientInfo: context.clientInfo, answers: context.answersFor(entry),
       requestMs: entry.timeouts.requestMs, connectMs: entry.timeouts.connectMs, signal, memory: context.memoryFor(entry),
       onNotice: (notice) => logNotice(context.log, entry.name, notice), onStage: (stage, ms) => { witness.stage(stage, ms); onStage(stage, ms); },
     }).catch((error: unknown) => { witness.failed(error); carrier.dispose?.(); throw error; });

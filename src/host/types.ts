@@ -40,7 +40,10 @@ export interface ServerRetry extends Retry { readonly server: string }
 
 export interface Timing { readonly stage: Stage; readonly ms: number }
 
-/** One try at connecting over one transport. A repeated try and the older HTTP transport are tries of their own. Holds no secret. */
+/**
+ * One try at connecting over one transport. A repeated try and the older HTTP transport are tries of their own; one without a failure that
+ * is followed by another was given up for that one. Holds no secret.
+ */
 export interface Attempt {
   readonly transport: Transport['kind'];
   readonly timings: readonly Timing[];

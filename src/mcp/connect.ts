@@ -21,11 +21,13 @@ export async function connectClient(options: ConnectOptions): Promise<Client> {
     return (peer = await timed(options, 'spawn', () => openPeer(make(), options, deadline.signal)));
   };
   const older = async (first: unknown): Promise<Settled> => {
-    if (options.fallback === undefined || !pointsToOlderTransport(first)) throw first;
+    const { fallback } = options;
+    if (fallback === undefined || !pointsToOlderTransport(first)) throw first;
+    const because = toFailure(first, 'handshake');
     try {
-      return await handshake(await fresh(options.fallback), options, deadline.remaining);
+      return await handshake(await fresh(() => fallback(because)), options, deadline.remaining);
     } catch (second) {
-      throw bothFailed(toFailure(first, 'handshake'), toFailure(second, 'handshake'));
+      throw bothFailed(because, toFailure(second, 'handshake'));
     }
   };
   try {

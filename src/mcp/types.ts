@@ -147,8 +147,8 @@ export interface EraMemory {
 export interface ConnectOptions {
   /** Makes an unopened transport; called again when the server has to be started afresh. */
   readonly transport: () => Transport;
-  /** Tried when the first transport's handshake meets 400, 404 or 405: an endpoint of the older HTTP+SSE kind (MCP 2025-03-26, backwards compatibility). */
-  readonly fallback?: (() => Transport) | undefined;
+  /** Tried when the first transport's handshake meets 400, 404 or 405: an endpoint of the older HTTP+SSE kind (MCP 2025-03-26, backwards compatibility). Told why. */
+  readonly fallback?: ((because: AnyFailure) => Transport) | undefined;
   /** `auto` probes and falls back; `legacy` never probes; a revision is used or refused. Default `auto`. */
   readonly protocol?: string;
   readonly clientInfo: Implementation;

@@ -1,6 +1,6 @@
 /** What comes back through the browser: checked in the order that OAUTH.md 1.10 gives, and marked, so that nothing unchecked is exchanged. */
 import { timingSafeEqual } from 'node:crypto';
-import { cleaned, loginRefused, untrusted } from './failures.ts';
+import { cleaned, loginRefused, untrusted, withoutSent } from './failures.ts';
 import { isLoopbackHost } from '../http/addresses.ts';
 import { parseUrl } from '../http/url.ts';
 import type { AnyFailure } from '../base/failure.ts';
@@ -42,7 +42,7 @@ export function checkCallback(attempt: Attempt, query: URLSearchParams): Callbac
     return { kind: 'refused', failure: untrusted(name, iss === null ? 'iss_missing' : 'iss_mismatch', issuer, `the answer did not come from ${cleaned(issuer)}; nothing was sent anywhere`, 'This can be an attack, or a sign-in service that is set up wrongly') };
   }
   const error = query.get('error');
-  if (error !== null) return { kind: 'refused', failure: authorizationError(attempt, error, query.get('error_description') ?? '') };
+  if (error !== null) return { kind: 'refused', failure: authorizationError(attempt, withoutSent(error, [state]), withoutSent(query.get('error_description') ?? '', [state, attempt.verifier])) };
   const code = query.get('code');
   if (code === null || code === '' || code.length > LONGEST_CODE) return { kind: 'refused', failure: loginRefused(name, 'bad_callback', `${cleaned(issuer)} sent an answer without a usable code`) };
   return { kind: 'code', callback: { [MARK]: code, attempt } };

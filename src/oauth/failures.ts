@@ -1,12 +1,22 @@
 /** What can go wrong while signing in, said once. `error` is the word of OAUTH.md section 5; nothing here can hold a secret. */
 import { Failure, isFailure } from '../base/failure.ts';
-import { redactPatterns } from '../base/redact.ts';
+import { MASK, redactPatterns } from '../base/redact.ts';
 import { oneLine, shorten } from '../base/text.ts';
 import type { AnyFailure } from '../base/failure.ts';
 
 /** Text of an authorization server inside a message: one line, no controls, no invisible characters, short, nothing that looks secret. */
 export function cleaned(text: string): string {
   return shorten(redactPatterns(oneLine(text).replace(/[\u200b-\u200d\u2060\ufeff]/g, '')), 300);
+}
+
+/** Text of others without what we sent them: some servers repeat the request in their refusal. */
+export function withoutSent(text: string, sent: Iterable<string | undefined>): string {
+  let out = text;
+  for (const value of sent) {
+    if (value === undefined || value.length < 4) continue;
+    for (const form of [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)]) out = out.replaceAll(form, MASK);
+  }
+  return out;
 }
 
 export function signInCommand(name: string): string {

@@ -292,8 +292,9 @@ export function createFlow(options: FlowOptions): Flow {
       throw loginRefused(name, 'as_changed', `it now signs in at ${cleaned(found!.server.issuer)}; your clientId belongs to ${cleaned(used.issuer)}`, 'Get a client id there, then set oauth.issuer and oauth.clientId');
     }
     let ended: AnyFailure | undefined;
-    const justRenewed = held?.source === 'refresh' && Date.now() - used.obtainedAt < limits.tokenSkewMs / 3;
-    if (!moved && used.refreshToken !== undefined && !justRenewed) {
+    // Renewed and never taken: renewing again would go on for ever.
+    const useless = held?.source === 'refresh' && !held.accepted;
+    if (!moved && used.refreshToken !== undefined && !useless) {
       try {
         return await renew(used);
       } catch (error) {

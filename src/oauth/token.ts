@@ -4,7 +4,7 @@ import { isObject, parseJson } from '../base/json.ts';
 import { retryAfterMs, statusFailure, contentFailure } from '../http/answers.ts';
 import { authenticateClient } from './client-auth.ts';
 import { textMember } from './document.ts';
-import { cleaned, isTemporary, loginRefused } from './failures.ts';
+import { cleaned, isTemporary, loginRefused, withoutSent } from './failures.ts';
 import { parseScope } from './scope.ts';
 import type { AnyFailure } from '../base/failure.ts';
 import type { JsonObject } from '../base/json.ts';
@@ -35,12 +35,20 @@ export async function requestToken(wanted: TokenRequest): Promise<TokenOutcome> 
       answer = await ask(wanted);
       proofs?.nonce(server.token_endpoint, answer.headers);
     }
-    return processTokenAnswer(name, server.issuer, answer, proofs !== undefined);
+    return processTokenAnswer(name, server.issuer, unrepeated(wanted, answer), proofs !== undefined);
   } catch (error) {
     const failure = toFailure(error, 'auth');
     if (isTemporary(failure)) return { kind: 'temporary', failure };
     throw failure;
   }
+}
+
+const SENT: readonly string[] = ['code', 'code_verifier', 'refresh_token', 'assertion', 'device_code', 'subject_token'];
+
+/** Whatever may end up in a message must not repeat the secrets of the request. */
+function unrepeated({ parameters, client }: TokenRequest, answer: OAuthAnswer): OAuthAnswer {
+  if (answer.status === 200 && errorOf(answer) === undefined && objectOf(answer) !== undefined) return answer;
+  return { ...answer, body: withoutSent(answer.body, [...SENT.map((name) => parameters[name]), client.clientSecret]) };
 }
 
 /** A form POST with exactly one client authentication. */

@@ -1,11 +1,13 @@
 import type { AnyFailure, Origin } from '../../base/failure.ts';
 import type { Config, Timeouts } from '../../config/types.ts';
-import type { Host, ServerStatus } from '../../host/types.ts';
+import { count } from '../../base/text.ts';
+import type { Host, ServerRetry, ServerStatus } from '../../host/types.ts';
 import type { Command, Context } from '../command.ts';
 import { targetOf, transportOf } from '../entry-view.ts';
 import { EXIT_OK, exitStatus } from '../exit.ts';
 import { failureDocument, placeText } from '../explain.ts';
-import { openConfig, tellFailures, settledFailures, withHost } from '../open.ts';
+import { openConfig, tellFailures, settledFailures, troubleText, withHost } from '../open.ts';
+import { showWaiting } from '../progress.ts';
 import { bold, dim, green, red, yellow } from '../span.ts';
 import type { Span } from '../span.ts';
 
@@ -84,8 +86,17 @@ function present(context: Context, rows: readonly Row[]): number {
   return first !== undefined ? exitStatus[first.code] : rows.some((row) => row.status === 'invalid') ? exitStatus.CONFIG_INVALID : EXIT_OK;
 }
 
-async function probe(context: Context, config: Config, host: Host): Promise<number> {
-  const listing = await host.listTools(undefined, context.signal);
+/** `3 of 12 servers checked · waiting for docs, wiki (answers 503, try 2 of 3)`: whoever is asked, told by name. */
+export function waitingText(statuses: readonly ServerStatus[], retries: ReadonlyMap<string, ServerRetry>): string {
+  const asked = statuses.filter(({ state }) => state !== 'disabled');
+  const waiting = asked.filter(({ name, state, toolCount, failure }) => state === 'idle' || state === 'connecting' || (state === 'connected' && toolCount === undefined && failure === undefined) || (state === 'failed' && retries.get(name)?.failure === failure));
+  const names = waiting.slice(0, 5).map(({ name }) => { const retry = retries.get(name); return retry === undefined ? name : `${name} (${troubleText(retry)}, try ${retry.attempt + 1} of ${retry.tries})`; });
+  return `${asked.length - waiting.length} of ${count(asked.length, 'server')} checked${names.length === 0 ? '' : ` · waiting for ${names.join(', ')}${waiting.length > names.length ? ` and ${waiting.length - names.length} more` : ''}`}`;
+}
+
+async function probe(context: Context, config: Config, host: Host, retries: ReadonlyMap<string, ServerRetry>): Promise<number> {
+  const checked = showWaiting(context.terminal, () => waitingText(host.status(), retries));
+  const listing = await host.listTools(undefined, context.signal).finally(checked);
   const failures = settledFailures(context, listing.failures);
   const rows = rowsOf(config, host.status());
   return present(context, rows.map((row) => ({ ...row, failure: failures.find((one) => one.server === row.name)?.failure ?? row.failure })));
@@ -102,7 +113,8 @@ async function run(context: Context): Promise<number> {
     return EXIT_OK;
   }
   if (context.parsed.has('no-probe')) return present(context, rowsOf(config, undefined));
-  return withHost(context, { config }, (host) => probe(context, config, host));
+  const retries = new Map<string, ServerRetry>();
+  return withHost(context, { config, onRetry: (retry) => retries.set(retry.server, retry) }, (host) => probe(context, config, host, retries));
 }
 
 export const command: Command = {
