@@ -6,14 +6,16 @@ import { Failure } from './base/failure.ts';
 import { isFile } from './base/files.ts';
 import { redactPatterns } from './base/redact.ts';
 import { version } from './base/version.ts';
+import { createHttp } from './http/fetch.ts';
 import type { Notice, Transport } from './jsonrpc/transport.ts';
 import { connectClient } from './mcp/connect.ts';
 import type { Answers, Client } from './mcp/types.ts';
 import { childEnvironment } from './transports/child-environment.ts';
 import { hostEnvironment } from './transports/process.ts';
 import { createProcessTrees } from './transports/process-tree.ts';
-
+import { createSseTransport } from './transports/sse.ts';
 import { createStdioTransport } from './transports/stdio.ts';
+import { createStreamableHttpTransport } from './transports/streamable-http.ts';
 
 export interface StdioTarget {
   readonly type: 'stdio';
@@ -51,7 +53,7 @@ interface Carrier { readonly transport: () => Transport; readonly dispose: () =>
 
 /** Connects to one server. Rejects with a `Failure`; then nothing is left running. `close()` of the client ends what was started. */
 export async function connect(target: Target, options: ClientOptions = {}): Promise<Client> {
-  const { transport, dispose } = await carrierOf(target, options);
+  const { transport, dispose } = carrierOf(target, options);
   try {
     const client = await connectClient({
       transport, clientInfo: { name: 'zuno-lite', version }, protocol: options.protocol ?? 'auto',
@@ -68,8 +70,7 @@ export async function connect(target: Target, options: ClientOptions = {}): Prom
   }
 }
 
-/** The HTTP stack is loaded only by who needs it. */
-async function carrierOf(target: Target, options: ClientOptions): Promise<Carrier> {
+function carrierOf(target: Target, options: ClientOptions): Carrier {
   switch (target.type) {
     case 'stdio': return stdioCarrier(target, options);
     case 'http': case 'sse': return httpCarrier(target, options);
@@ -86,11 +87,10 @@ function stdioCarrier(target: StdioTarget, options: ClientOptions): Carrier {
   };
 }
 
-async function httpCarrier(target: HttpTarget, options: ClientOptions): Promise<Carrier> {
-  const { createHttp } = await import('./http/fetch.ts');
+function httpCarrier(target: HttpTarget, options: ClientOptions): Carrier {
   const http = createHttp();
   const common = { name: options.name ?? new URL(target.url).host, url: target.url, headers: target.headers ?? {}, send: http.request };
-  const make = target.type === 'http' ? (await import('./transports/streamable-http.ts')).createStreamableHttpTransport : (await import('./transports/sse.ts')).createSseTransport;
+  const make = target.type === 'http' ? createStreamableHttpTransport : createSseTransport;
   return { transport: () => make(common), dispose: () => http.close() };
 }
 

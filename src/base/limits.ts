@@ -33,6 +33,8 @@ export const limits = {
   eventBytes: 64 * MIB,
   oauthDocumentBytes: 1 * MIB,
   configFileBytes: 1 * MIB,
+  /** A file of another program that servers are imported from: some keep their whole history beside them. */
+  importFileBytes: 32 * MIB,
   /** Property lists of managed preferences: nesting, and objects looked at (one may be referred to often). */
   plistDepth: 64,
   plistObjects: 50_000,

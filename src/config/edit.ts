@@ -7,13 +7,16 @@ import { Failure, type Origin } from '../base/failure.ts';
 import { exists, makeDirectory, readText, realPath, withLock, writeFileAtomic } from '../base/files.ts';
 import { limits } from '../base/limits.ts';
 import type { Paths } from '../base/paths.ts';
-import { MASK, redactPatterns } from '../base/redact.ts';
+import { redactPatterns } from '../base/redact.ts';
 import { nearest } from '../base/text.ts';
 import { readDeclarations, type Declaration } from './dialects.ts';
 import { memberOf, parseJsonc, type JsoncNode } from './jsonc.ts';
 import { indentOfLine, nodeAt, removeJsonc, setJsonc } from './jsonc-edit.ts';
 import { layerOf, originOf } from './layers.ts';
 import { configNames, gitRoot } from './locate.ts';
+import { literalSecrets, type LiteralSecret } from './literals.ts';
+import { maskText } from './mask.ts';
+import { inDialect } from './set-values.ts';
 import type { LayerKind } from './types.ts';
 
 /** An entry as it is written: the Zuno dialect. */
@@ -62,9 +65,19 @@ export function checkName(name: string): void {
   if (!/^[A-Za-z0-9_](?:[A-Za-z0-9_. -]*[A-Za-z0-9_-])?$/.test(name)) throw refuse('letters, digits, "_", "-", "." and inner spaces make a name, and it begins with a letter, a digit or "_"');
 }
 
-/** Writes a new entry. An existing name in the same place fails with USAGE unless `replace`. */
-export async function addServer(name: string, entry: NewEntry, options: EditOptions & { readonly replace?: boolean | undefined }): Promise<Edit> {
+/** What may be written although it should stand elsewhere. */
+export interface SecretOptions {
+  /** Writes a literal secret instead of refusing it. */
+  readonly literal?: boolean | undefined;
+}
+
+/**
+ * Writes a new entry. An existing name in the same place fails with USAGE unless `replace`, and so does a literal secret unless
+ * `literal`: the hint shows the form with a variable.
+ */
+export async function addServer(name: string, entry: NewEntry, options: EditOptions & SecretOptions & { readonly replace?: boolean | undefined }): Promise<Edit> {
   checkName(name);
+  refuseSecrets(name, literalSecrets(name, written(entry)), options);
   const scoped = { ...options, scope: options.scope ?? 'global' };
   const target = locate(name, scoped)[0] ?? newTarget(scoped);
   return change(target, name, options, (text, found, source) => {
@@ -103,20 +116,27 @@ export async function switchServer(name: string, on: boolean, options: EditOptio
   }, []);
 }
 
-/** Sets keys of an entry (`timeout`, `headers.X-Team`); null takes a key out. The entry must be valid afterwards, else CONFIG_INVALID and nothing is written. */
-export async function changeServer(name: string, changes: Readonly<Record<string, unknown>>, options: EditOptions): Promise<Edit> {
+/**
+ * Sets keys of an entry (`timeout`, `headers.X-Team`, in the words of the Zuno dialect or of the entry's own); null takes a key out. The
+ * entry must be valid afterwards, else CONFIG_INVALID and nothing is written. Literal secrets are refused as in `addServer`.
+ */
+export async function changeServer(name: string, changes: Readonly<Record<string, unknown>>, options: EditOptions & SecretOptions): Promise<Edit> {
   const target = locate(name, options)[0];
   if (target === undefined) throw unknown(name, options);
+  const secrets = literalSecrets(name, changes);
+  refuseSecrets(name, secrets, options);
   return change(target, name, options, (text, found, source) => {
-    const prefix = [...found.at(-1)!.dialect.path, name];
+    const declaration = found.at(-1)!;
+    const prefix = [...declaration.dialect.path, name];
+    const present = nodeAt(parseJsonc(text, source).root, prefix);
     let edited = text;
-    for (const [key, value] of Object.entries(changes)) {
+    for (const [key, value] of inDialect(changes, declaration.dialect, (own) => present !== undefined && memberOf(present, own) !== undefined)) {
       const dot = key.indexOf('.');
       const keys = [...prefix, ...(dot === -1 ? [key] : [key.slice(0, dot), key.slice(dot + 1)])];
       edited = value === null ? removeJsonc(edited, keys, source) : setJsonc(edited, keys, value, source);
     }
     return { text: edited, change: 'changed' };
-  }, []);
+  }, secrets.map((secret) => secretWarning(secret, target.file)));
 }
 
 // --- Where -----------------------------------------------------------------------------------------------------------
@@ -209,13 +229,6 @@ function secretTexts(entry: JsoncNode): { readonly start: number; readonly end: 
   });
 }
 
-/** References stay readable, and so does the scheme in front of a credential. */
-function maskText(value: string): string {
-  const [scheme = ''] = /^(?:Bearer|Basic|Token|DPoP) +/i.exec(value) ?? [];
-  const parts = value.slice(scheme.length).split(/(\{(?:env|file):[^{}]+\}|\$\{[^{}]+\})/);
-  return scheme + parts.map((part, index) => (index % 2 === 1 || part === '' ? part : MASK)).join('');
-}
-
 /** Keys in the order in which a person would write them; what is undefined is not there. */
 function written(entry: NewEntry): Record<string, unknown> {
   const { type, enabled, timeout, protocol } = entry;
@@ -246,22 +259,24 @@ function unknown(name: string, options: EditOptions): Failure {
   });
 }
 
+function secretWarning({ key, advice }: LiteralSecret, file: string): string {
+  return `"${key}" holds what looks like a secret, and ${file} will keep it readable; ${advice}`;
+}
+
+/** One or two characters are an example, not a secret: they are written with a warning. */
+function refuseSecrets(name: string, secrets: readonly LiteralSecret[], { literal }: SecretOptions): void {
+  const [first, ...others] = secrets.filter(({ strong }) => strong);
+  if (first === undefined || literal === true) return;
+  const more = others.length === 0 ? '' : ` (and ${others.map(({ key }) => `"${key}"`).join(', ')})`;
+  throw new Failure('USAGE', `Cannot write "${first.key}" of the server "${name}"${more}: it looks like a secret, and the file would keep it readable`, {
+    stage: 'usage', details: { argument: first.key }, hint: `${capital(first.advice)}, and set that variable; or repeat with --literal`,
+  });
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
 function entryWarnings(name: string, entry: NewEntry, target: Target, { paths }: EditOptions): string[] {
-  const warnings: string[] = [];
-  const variable = `${name.replace(/[^A-Za-z0-9]+/g, '_').toUpperCase()}_TOKEN`;
-  const look = (key: string, value: string, advice: string): void => {
-    if (/\{(?:env|file):[^{}]+\}/.test(value)) return;
-    const line = `${JSON.stringify(key.split('.').at(-1))}: ${JSON.stringify(value)}`;
-    if (redactPatterns(line) !== line) warnings.push(`"${key}" holds what looks like a secret, and ${target.file} will keep it readable; ${advice}`);
-  };
-  const map = entry.type === 'local' ? entry.environment : entry.headers;
-  for (const [key, value] of Object.entries(map ?? {})) {
-    const scheme = /^(?:Bearer|Basic) /i.exec(value)?.[0] ?? '';
-    look(`${entry.type === 'local' ? 'environment' : 'headers'}.${key}`, value, `put the value into a variable and write "${scheme}{env:${variable}}"`);
-  }
-  if (entry.type === 'remote') look('url', entry.url, `write {env:${variable}} in its place`);
-  else for (const [index, word] of entry.command.entries()) look(`command.${index}`, word, `write {env:${variable}} in its place`);
-  if (entry.type === 'remote' && entry.oauth !== false && typeof entry.oauth?.['clientSecret'] === 'string') look('oauth.clientSecret', entry.oauth['clientSecret'], `write {env:${variable}} in its place`);
+  const warnings = literalSecrets(name, written(entry)).map((secret) => secretWarning(secret, target.file));
   if (entry.type === 'local' && !target.trusted) warnings.push(`A command in a project file is refused until a trusted file admits it: "trust": {"project_host_commands": [${JSON.stringify(path.dirname(target.file))}]} in ${path.join(paths.config, 'zuno.json')}`);
   return warnings;
 }

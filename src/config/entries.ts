@@ -21,7 +21,7 @@ const tlsKeys = ['caFile', 'certFile', 'keyFile'] as const;
 type Complain = (severity: 'error' | 'warning', at: At, message: string) => void;
 
 /** What the declarations of one name add up to. */
-interface Draft {
+export interface Draft {
   fields: Fields;
   /** Declarations that count, lowest first; toggles are not among them. */
   sources: Declaration[];
@@ -31,13 +31,14 @@ interface Draft {
 }
 
 /** `declarations` in order of rank, low to high. A server with a complaint of severity `error` is missing from the map. */
-export function buildEntries(declarations: readonly Declaration[], context: EntryContext): { readonly servers: Map<string, ServerEntry>; readonly diagnostics: Diagnostic[] } {
+export function buildEntries(declarations: readonly Declaration[], context: EntryContext): { readonly servers: Map<string, ServerEntry>; readonly diagnostics: Diagnostic[]; readonly drafts: ReadonlyMap<string, Draft> } {
   const byName = new Map<string, Declaration[]>();
   for (const declaration of declarations) {
     const list = byName.get(declaration.name);
     if (list === undefined) byName.set(declaration.name, [declaration]); else list.push(declaration);
   }
   const servers = new Map<string, ServerEntry>();
+  const drafts = new Map<string, Draft>();
   const diagnostics: Diagnostic[] = [];
   for (const [name, list] of byName) {
     const found: Diagnostic[] = [];
@@ -46,11 +47,12 @@ export function buildEntries(declarations: readonly Declaration[], context: Entr
     };
     const draft = fold(list, context.trust, found, complain);
     const entry = buildEntry(name, draft, context, complain);
+    if (draft.sources.length > 0) drafts.set(name, draft);
     if (entry !== undefined && !found.some((diagnostic) => diagnostic.severity === 'error')) servers.set(name, entry);
     else if (draft.sources.length === 0 && list.at(-1)!.shape === 'toggle') found.push(unmatched(list.at(-1)!));
     diagnostics.push(...found);
   }
-  return { servers, diagnostics };
+  return { servers, diagnostics, drafts };
 }
 
 function unmatched({ name, at }: Declaration): Diagnostic {

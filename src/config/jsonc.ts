@@ -32,10 +32,10 @@ export interface JsoncDocument {
 /** Where a text came from, for messages. */
 export interface JsoncSource { readonly file: string; readonly layer: string }
 
-/** Parses a whole text. Fails with CONFIG_UNREADABLE, which knows line and column. */
-export function parseJsonc(text: string, source: JsoncSource): JsoncDocument {
-  if (Buffer.byteLength(text) > limits.configFileBytes) {
-    throw new Failure('CONFIG_UNREADABLE', `Cannot read "${source.file}": it is larger than ${byteSize(limits.configFileBytes)}`, { stage: 'config', details: { file: source.file }, origin: source });
+/** Parses a whole text, 1 MiB of it at most unless `maxBytes` says so. Fails with CONFIG_UNREADABLE, which knows line and column. */
+export function parseJsonc(text: string, source: JsoncSource, maxBytes: number = limits.configFileBytes): JsoncDocument {
+  if (Buffer.byteLength(text) > maxBytes) {
+    throw new Failure('CONFIG_UNREADABLE', `Cannot read "${source.file}": it is larger than ${byteSize(maxBytes)}`, { stage: 'config', details: { file: source.file }, origin: source });
   }
   const cursor: Cursor = { text, source, at: text.startsWith('\ufeff') ? 1 : 0, repeated: [] };
   skipSpace(cursor);

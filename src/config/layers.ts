@@ -78,7 +78,8 @@ export function settingFrom(value: unknown, at: At): Setting {
   return { kind: 'scalar', value: typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null, at };
 }
 
-function settingOf(node: JsoncNode, layer: At['layer'], key: string, offset: number): Setting {
+/** The values of a parsed text. */
+export function settingOf(node: JsoncNode, layer: At['layer'], key: string, offset: number): Setting {
   const at: At = { layer, key, offset };
   if (node.kind === 'scalar') return { kind: 'scalar', value: node.value, at };
   if (node.kind === 'array') return { kind: 'array', items: node.items.map((item, index) => settingOf(item, layer, join(key, String(index)), item.start)), at };

@@ -59,6 +59,11 @@ function switchedOn(environment: Environment, name: string): boolean {
   return value !== undefined && !['0', 'false', 'no', 'off'].includes(value.trim().toLowerCase());
 }
 
+/** Whether files of a checkout are looked at. */
+export function projectLayersOn(environment: Environment): boolean {
+  return !switchedOn(environment, 'ZUNO_DISABLE_PROJECT_CONFIG');
+}
+
 export function locateLayers({ cwd, environment, paths, configFile }: LocateOptions): Place[] {
   const places: Place[] = [];
   const file = (kind: LayerKind, source: string, trusted: boolean, required = false): void => {
@@ -73,7 +78,7 @@ export function locateLayers({ cwd, environment, paths, configFile }: LocateOpti
   };
 
   both('global', paths.config, true);
-  const walk = switchedOn(environment, 'ZUNO_DISABLE_PROJECT_CONFIG') ? [] : projectWalk(cwd);
+  const walk = projectLayersOn(environment) ? projectWalk(cwd) : [];
   for (const directory of walk) both('project', directory, false);
   // `~/.zuno` is the person's own, wherever the walk starts; met on the walk it is not a project's.
   const home = realPath(paths.home) ?? paths.home;

@@ -6,13 +6,13 @@ import { kindName, originOf, settingAt, type Layer, type ObjectSetting, type Set
 import type { Effect, PermissionMode, Permissions, Rule } from './types.ts';
 
 /** Keys that this program reads. */
-export const ownKeys: readonly string[] = ['$schema', 'mcp', 'mcpServers', 'permission', 'tools', 'concurrency', 'features', 'trust', 'mcp_naming'];
+export const ownKeys: readonly string[] = ['$schema', 'mcp', 'mcpServers', 'permission', 'tools', 'concurrency', 'features', 'trust', 'mcp_naming', 'imports', 'plugins'];
 
 /** Keys of the full Zuno (and of the programs whose files it reads): accepted so that one file serves both, and ignored. */
 export const ignoredKeys: readonly string[] = [
   'agent', 'agents', 'attachment', 'authorization', 'autoshare', 'autoupdate', 'command', 'commands', 'compaction', 'default_agent', 'disabled_providers',
   'enabled_providers', 'enterprise', 'experimental', 'formatter', 'goal', 'hooks', 'instructions', 'keybinds', 'layout', 'logLevel', 'lsp',
-  'mcp_tool_exposure', 'memory', 'mode', 'model', 'network', 'plugin', 'plugins', 'preset', 'presets', 'productAgent', 'provider', 'providers', 'reference', 'references', 'sandbox',
+  'mcp_tool_exposure', 'memory', 'mode', 'model', 'network', 'plugin', 'preset', 'presets', 'productAgent', 'provider', 'providers', 'reference', 'references', 'sandbox',
   'server', 'share', 'shell', 'skill', 'skills', 'small_model', 'snapshot', 'subagent_depth', 'theme', 'tool_output', 'tui', 'username', 'watcher',
   'web_search', 'workflow', 'workflows',
 ];

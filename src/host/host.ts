@@ -70,7 +70,7 @@ export function createHost(options: HostOptions): Host {
 
   function answersFor(entry: ServerEntry): Answers {
     return {
-      ...(person?.answer === undefined ? {} : { elicit: (request, signal) => person.answer!(entry.name, request, signal), elicitModes: ['form', 'url'] as const }),
+      ...(person?.answer === undefined ? {} : { elicit: (request, signal) => person.answer!(entry.name, request, signal), elicitModes: person.modes ?? (['form', 'url'] as const) }),
       ...(options.roots === undefined ? {} : { roots: options.roots }),
     };
   }

@@ -14,6 +14,8 @@ import type { Retry, RetryClock } from './recovery.ts';
 export interface Person {
   approve?(approval: Approval): Promise<ApprovalAnswer>;
   answer?(server: string, elicitation: Elicitation, signal: AbortSignal): Promise<ElicitationAnswer>;
+  /** What `answer` can deal with. Default: forms, and pages to open. */
+  readonly modes?: readonly ('form' | 'url')[];
 }
 
 export interface HostOptions {

@@ -33,11 +33,10 @@ export function openBrowser(url: string, opener: Opener): Promise<string | undef
   const [file, ...args] = opener;
   return new Promise((resolve) => {
     const child = spawn(file, [...args, new URL(url).href], { shell: false, detached: true, stdio: 'ignore', windowsHide: true });
-    const timer = setTimeout(() => resolve(undefined), PATIENCE_MS);
-    timer.unref();
+    // Some openers stay as long as the browser does; that is nothing to wait for.
+    const timer = setTimeout(() => { child.unref(); resolve(undefined); }, PATIENCE_MS);
     const settle = (problem: string | undefined): void => { clearTimeout(timer); resolve(problem); };
     child.on('error', (error) => settle(`${file} cannot be started (${'code' in error ? String(error.code) : error.message})`));
     child.on('exit', (code) => settle(code === 0 || code === null ? undefined : `${file} failed with status ${code}`));
-    child.unref();
   });
 }

@@ -7,7 +7,7 @@ import { toFailure } from '../base/failure.ts';
 import { contentFailure, statusFailure } from '../http/answers.ts';
 import { authenticateClient, configuredClient } from './client-auth.ts';
 import { textMember } from './document.ts';
-import { cleaned, isTemporary, loginRefused, temporary } from './failures.ts';
+import { cleaned, isTemporary, loginRefused, temporary, withoutSent } from './failures.ts';
 import { presentAssertion } from './jwt-bearer.ts';
 import { formOf } from './token.ts';
 import type { ClientIdentity, Grant, GrantContext, OAuthSettings, Obtained } from './types.ts';
@@ -39,8 +39,10 @@ async function exchange({ name, request, discovery, scope, signal }: GrantContex
     subject_token: provider.subjectToken, subject_token_type: provider.subjectTokenType ?? 'urn:ietf:params:oauth:token-type:id_token',
     scope: scope.length === 0 ? undefined : scope.join(' '), ...auth.parameters,
   });
-  const answer = await request('token', provider.tokenEndpoint, { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded', ...auth.headers }, body, signal })
+  const raw = await request('token', provider.tokenEndpoint, { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded', ...auth.headers }, body, signal })
     .catch((error: unknown) => { const failure = toFailure(error, 'auth'); throw isTemporary(failure) ? temporary(`get a grant for "${name}"`, failure) : failure; });
+  // Whatever may end up in a message must not repeat what was presented.
+  const answer = raw.status === 200 ? raw : { ...raw, body: withoutSent(raw.body, [provider.subjectToken, provider.clientSecret]) };
   const value = parseJson(answer.body)?.value;
   const document = isObject(value) ? value : {};
   const error = textMember(document, 'error');

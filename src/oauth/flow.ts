@@ -81,6 +81,8 @@ export function createFlow(options: FlowOptions): Flow {
   const refusedScopes = new Set<string>();
   let held: Held | undefined;
   let waiting: Visit | undefined;
+  /** Where the server has said that its metadata is: a later refusal need not repeat it. */
+  let namedAt: readonly string[] = [];
   let renewing: Promise<Tokens> | undefined, signingIn: Promise<Tokens> | undefined;
   let backoff: { readonly failure: AnyFailure; readonly until: number; readonly tries: number } | undefined;
 
@@ -156,7 +158,7 @@ export function createFlow(options: FlowOptions): Flow {
   async function fresh(tokens: Tokens, signal?: AbortSignal): Promise<Tokens> {
     const other = replaced(tokens);
     if (other !== undefined && !isNearExpiry(other)) return other;
-    if (!grant.interactive) return wait(obtainAgain(noChallenge, undefined), signal);
+    if (!grant.interactive) return wait(obtainAgain(noChallenge, tokens), signal);
     if (tokens.refreshToken === undefined) return tokens;
     try {
       return await wait(renew(other ?? tokens), signal);
@@ -221,7 +223,7 @@ export function createFlow(options: FlowOptions): Flow {
     const discovery = found ?? await rediscover(challenge, used?.issuer);
     const scope = scopeFor(discovery, challenge, extra, used);
     const shared = { name, settings, request, signal: ending.signal, scope };
-    const wantsDpop = settings.dpop ?? discovery.dpopRequired;
+    const wantsDpop = settings.dpop ?? (discovery.dpopRequired || used?.tokenType === 'dpop');
     const proof = wantsDpop ? createProofs() : undefined;
     if (proof !== undefined) proofs.set(proof.key, proof);
     const clients = createClients({ ...shared, server: discovery.server, store, secret });
@@ -249,7 +251,8 @@ export function createFlow(options: FlowOptions): Flow {
   }
 
   function rediscover(challenge: AuthChallenge, preferred: string | undefined): Promise<Discovery> {
-    return discover(context, challenge, preferred);
+    if (challenge.metadataUrls.length > 0) namedAt = challenge.metadataUrls;
+    return discover(context, { ...challenge, metadataUrls: namedAt }, preferred);
   }
 
   async function show(visit: Omit<Visit, 'server'>): Promise<string | undefined> {

@@ -12,11 +12,12 @@ import { isExpired } from './freshness.ts';
 import { grants } from './grants.ts';
 import { createOAuthRequest } from './request.ts';
 import { readSettings, secretsOf } from './settings.ts';
+import { fetchOver } from '../http/response.ts';
 import { signOut } from './sign-out.ts';
 import { createStore } from './store.ts';
 import type { AnyFailure } from '../base/failure.ts';
 import type { Log } from '../base/log.ts';
-import type { HttpOptions, ResponseHead, SendRequest } from '../http/types.ts';
+import type { Http, HttpOptions, ResponseHead, SendRequest } from '../http/types.ts';
 import type { CredentialRecord } from './record.ts';
 import type { SignOutOptions, SignOutReport } from './sign-out.ts';
 import type { AuthChallenge, Grant, Interaction, OAuthSettings } from './types.ts';
@@ -72,6 +73,8 @@ export interface OAuthStatus {
 export interface OAuth {
   /** Wraps what the transports send through. */
   authorize(send: SendRequest): SendRequest;
+  /** The same with the web-standard face, for callers that speak fetch. */
+  fetch(send: SendRequest): Http['fetch'];
   /** Signs in, whatever the tokens in hand. Rejects with a `Failure` of stage `auth`. */
   login(request?: LoginRequest): Promise<OAuthStatus>;
   logout(options?: SignOutOptions): Promise<SignOutReport>;
@@ -117,9 +120,11 @@ function working(options: OAuthOptions, settings: OAuthSettings): OAuth {
     const url = visit?.url ?? store.pending()?.url;
     return { ...statusOf(store.read(), settings, flow.current()?.accessToken !== undefined), ...(url !== undefined && { state: 'signing-in' as const, signInUrl: url }) };
   };
+  const decorate = (send: SendRequest): SendRequest => authorize(send, { name, serverUrl, flow });
   return {
     status,
-    authorize: (send) => authorize(send, { name, serverUrl, flow }),
+    authorize: decorate,
+    fetch: (send) => fetchOver(decorate(send)),
     async login({ scope = [], force = true, probe, method, signal } = {}) {
       const challenge = probe === undefined ? noChallenge : await challengeOf(probe, serverUrl, name, signal);
       const which = method === 'device' && grant.type !== 'device_code' ? (deviceFlow ??= flowWith(grants.device_code)) : flow;
@@ -158,22 +163,24 @@ function statusOf(record: CredentialRecord | undefined, settings: OAuthSettings,
 
 /** No OAuth at all: a 401 becomes the failure that says why, and nothing is ever asked or discovered. */
 function inert(state: OAuthState, on401: AnyFailure, onLogin: AnyFailure): OAuth {
+  const decorate = (send: SendRequest): SendRequest => (request) => {
+    let refused = false;
+    return send({
+      ...request,
+      onHead(head: ResponseHead) {
+        if (head.status !== 401 || request.stage === 'close') { request.onHead(head); return; }
+        refused = true;
+        request.onFail(on401);
+      },
+      onData(chunk) { if (!refused) request.onData(chunk); },
+      onEnd(truncated) { if (!refused) request.onEnd(truncated); },
+      onFail(failure) { if (!refused) request.onFail(failure); },
+    });
+  };
   return {
     status: () => ({ state }),
-    authorize: (send) => (request) => {
-      let refused = false;
-      return send({
-        ...request,
-        onHead(head: ResponseHead) {
-          if (head.status !== 401 || request.stage === 'close') { request.onHead(head); return; }
-          refused = true;
-          request.onFail(on401);
-        },
-        onData(chunk) { if (!refused) request.onData(chunk); },
-        onEnd(truncated) { if (!refused) request.onEnd(truncated); },
-        onFail(failure) { if (!refused) request.onFail(failure); },
-      });
-    },
+    authorize: decorate,
+    fetch: (send) => fetchOver(decorate(send)),
     login: () => Promise.reject(onLogin),
     async logout() { return { found: false, revoked: 'skipped' }; },
     deliver: () => Promise.reject(onLogin),

@@ -6,7 +6,7 @@ import { startDeadline } from '../base/deadline.ts';
 import { toFailure } from '../base/failure.ts';
 import { limits } from '../base/limits.ts';
 import { configuredClient } from './client-auth.ts';
-import { isTemporary, loginRequired } from './failures.ts';
+import { errorWord, isTemporary, loginRequired } from './failures.ts';
 import { isNearExpiry } from './freshness.ts';
 import { discoverServer } from './metadata.ts';
 import { registrationAt, withRegistration } from './record.ts';
@@ -76,7 +76,7 @@ async function serverOf(context: RefreshContext, { issuer, tokenEndpoint }: Toke
     return await discoverServer({ ...context, signal: deadline.signal }, issuer);
   } catch (error) {
     const failure = toFailure(error, 'auth');
-    if (!deadline.expired && !isTemporary(failure) && failure.code !== 'CANCELED') throw failure;
+    if (!deadline.expired && !isTemporary(failure) && failure.code !== 'CANCELED' && errorWord(failure) !== 'no_as_metadata') throw failure;
     return { issuer, token_endpoint: tokenEndpoint };
   } finally {
     deadline.dispose();

@@ -69,6 +69,15 @@ test('mcp debug shows TLS: protocol, who certified it, until when, and the certi
   assert.match(stripControls(without.stderr), /next +Trust its certificate authority: name a PEM file as "caFile"/);
 });
 
+test('mcp debug tells a proxy variable that cannot be read', async (t) => {
+  const box = sandbox(t);
+  configure(box, 'http://wiki.test/mcp', { transport: 'http' });
+  const { status, stdout, stderr } = await box.run(['mcp', 'debug', 'docs'], { env: { ...env, HTTP_PROXY: 'ftp://anna:hunter22@p.test' } });
+  assert.notEqual(status, 0);
+  assert.match(stdout, /try +Streamable HTTP {2}Cannot /);
+  assert.doesNotMatch(stdout + stderr, /hunter22/);
+});
+
 test('mcp debug names the proxy without its password, used or not reached', async (t) => {
   const server = await startTroubled(t), proxy = await startProxy({ login: 'anna:hunter22' }), box = sandbox(t);
   t.after(() => proxy.close());

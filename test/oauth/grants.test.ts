@@ -182,3 +182,34 @@ test('DPoP: proofs at both places, nonces learned once, the key kept with the to
   assert.equal(one.server.stats.refreshes, 1);
   assert.equal(one.server.stats.authorizes, 1);
 });
+
+test('the code flow ends after five minutes and forgets a registration that brought no answer', { timeout: 20_000 }, async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { authorizationCode } = await import('../../src/oauth/authorization-code.ts');
+  const forgotten: string[] = [];
+  const registration = { clientId: 'old', method: 'none', redirectUri: 'https://app.example/back', grantTypes: ['authorization_code'], registeredAt: 1 };
+  const context = {
+    name: 'docs', settings: { type: 'authorization_code', redirectUri: 'https://app.example/back' }, scope: [], proofs: undefined, log() {}, signal: new AbortController().signal,
+    interaction: { mode: 'surface', paste: () => new Promise(() => {}) },
+    discovery: { server: { issuer: 'https://as.example', token_endpoint: 'https://as.example/token', authorization_endpoint: 'https://as.example/authorize' }, resource: 'https://r.example', issuers: [], resourceScopes: [], dpopRequired: false },
+    clients: { plan: () => ({ kind: 'register' }), registration: () => registration, async register() { return { kind: 'registered', clientId: 'old', method: 'none' }; }, async forget(id: string) { forgotten.push(id); } },
+    async show() { return undefined; },
+    async request() { throw new Error('nobody is asked'); },
+  } as unknown as Parameters<typeof authorizationCode.obtain>[0];
+  const done = assert.rejects(authorizationCode.obtain(context), words('callback_timeout'));
+  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  t.mock.timers.tick(300_000);
+  await done;
+  assert.deepEqual(forgotten, ['old']);
+});
+
+test('a server that names its metadata only once is found again for new tokens', async (t) => {
+  const one = await guarded(t, { methods: ['client_secret_basic'], challenge: 'Bearer resource_metadata="ORIGIN/custom"' }, quietly({ type: 'client_credentials', clientId: 'robot', clientSecret: 'x' }));
+  for (const path of ['/.well-known/oauth-protected-resource/mcp', '/.well-known/oauth-protected-resource']) one.server.behaviour.routes[path] = (_request, response) => { response.writeHead(404).end(); };
+  one.server.behaviour.routes['/custom'] = (_request, response) => { response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ resource: one.server.origin, authorization_servers: [one.server.issuer] })); };
+  await one.call();
+  one.server.behaviour['challenge'] = 'none';
+  one.server.expireAll();
+  await one.call();
+  assert.deepEqual(one.server.seen('/token').map(({ parameters }) => parameters['resource']), [one.server.origin, one.server.origin]);
+});

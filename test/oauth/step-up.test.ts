@@ -93,3 +93,15 @@ test('authorize() aborts what waits for a sign-in', async (t) => {
   await new Promise((resolve) => setImmediate(resolve));
   assert.equal(failed, false);
 });
+
+test('fetch() is the same road with the other face', async (t) => {
+  const one = await guarded(t);
+  const { createHttp } = await import('../../src/http/fetch.ts');
+  const http = createHttp({ environment: {} });
+  t.after(() => http.close());
+  const answer = await one.oauth.fetch(http.request)(one.server.url, { method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }) });
+  assert.equal(answer.status, 200);
+  assert.match(await answer.text(), /tools/);
+  const off = one.another({ config: false });
+  await assert.rejects(off.oauth.fetch(http.request)(one.server.url, { method: 'POST', body: '{}' }), (failure: AnyFailure) => failure.code === 'LOGIN_REFUSED');
+});

@@ -6,7 +6,8 @@ import type { CallToolResult } from '../../mcp/types.ts';
 import type { Outcome, ToolEntry } from '../../registry/types.ts';
 import type { Command, Context } from '../command.ts';
 import { EXIT_OK, EXIT_TOOL_ERROR } from '../exit.ts';
-import { openConfig, withHost } from '../open.ts';
+import { openConfig } from '../open.ts';
+import { elicitOption, withPerson } from '../person.ts';
 import { dim, red, yellow } from '../span.ts';
 
 /** `--allow PATTERN` as a rule: it settles an ask and never beats a deny of the configuration. */
@@ -59,10 +60,9 @@ async function call(context: Context, host: Host): Promise<number> {
 }
 
 async function run(context: Context): Promise<number> {
-  const { parsed, terminal } = context;
+  const { parsed } = context;
   const config = await openConfig(context);
-  const person = terminal.interactive ? (await import('../ask.ts')).personAt(terminal, context.signal) : {};
-  return withHost(context, { config, person, rules: allowRules(parsed.all('allow')), assumeYes: parsed.has('yes') }, (host) => call(context, host));
+  return withPerson(context, { config, rules: allowRules(parsed.all('allow')), assumeYes: parsed.has('yes') }, (host) => call(context, host));
 }
 
 export const command: Command = {
@@ -73,11 +73,13 @@ export const command: Command = {
     { name: 'yes', short: 'y', summary: 'answers every question of the policy with yes; deny rules hold' },
     { name: 'allow', value: 'PATTERN', repeat: true, summary: 'allows tools by name or pattern for this run; deny rules hold' },
     { name: 'output', short: 'o', value: 'DIR', summary: 'saves images, audio and other bytes of the result there' },
+    elicitOption,
   ],
   examples: [
     { line: 'call docs_search query=install limit=5', about: 'the schema says which words are numbers; strings stay strings:' },
     { line: "call docs.search query=install tags=a tags=b filter.lang=en", about: 'a repeated key is a list, a dot reaches into an object:' },
     { line: 'call notes_add title=@@home body=@draft.md meta:=\'{"public":true}\'', about: 'text from a file, JSON as it stands, and @@ for a literal @:' },
+    { line: 'call mail_send to=ann --elicit confirm=yes', about: 'an answer beforehand, for a tool that asks back:' },
     { line: 'call shapes_draw --args - --output pictures < shape.json', about: 'all arguments from standard input, images into a directory:' },
   ],
   notes: [

@@ -4,8 +4,9 @@ import type { Host } from '../../host/types.ts';
 import type { Prompt, PromptArgument } from '../../mcp/types.ts';
 import type { Command, Context } from '../command.ts';
 import { EXIT_OK } from '../exit.ts';
-import { entryOf, openConfig, withHost } from '../open.ts';
+import { entryOf, openConfig } from '../open.ts';
 import { usageFailure } from '../parse.ts';
+import { elicitOption, withPerson } from '../person.ts';
 import { showResult } from '../render.ts';
 import { dim } from '../span.ts';
 
@@ -70,15 +71,13 @@ async function run(context: Context): Promise<number> {
   const name = key === server ? words.shift() : key.slice(server.length + 1);
   entryOf(config, server);
   if (name === undefined || name === '') throw usageFailure(`Cannot tell which prompt of "${server}" is meant: write SERVER:NAME`, key, `zuno-lite prompts ${server}`);
-  const { terminal } = context;
-  const person = terminal.interactive ? (await import('../ask.ts')).personAt(terminal, context.signal) : {};
-  return withHost(context, { config, person }, (host) => fill(context, host, server, name, words));
+  return withPerson(context, { config }, (host) => fill(context, host, server, name, words));
 }
 
 export const command: Command = {
   usage: ['prompt SERVER:NAME [name=text | text]...'],
   operands: ['SERVER:NAME', '[name=text]...'],
-  options: [],
+  options: [elicitOption],
   examples: [
     { line: 'prompt docs:summarize language=en', about: 'arguments by name:' },
     { line: 'prompt docs:summarize en the whole second chapter', about: 'or in order; the last one takes the rest:' },

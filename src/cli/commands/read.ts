@@ -1,7 +1,8 @@
 import type { Host } from '../../host/types.ts';
 import type { Command, Context } from '../command.ts';
 import { EXIT_OK } from '../exit.ts';
-import { entryOf, openConfig, withHost } from '../open.ts';
+import { entryOf, openConfig } from '../open.ts';
+import { elicitOption, withPerson } from '../person.ts';
 import { createKeep, saveContents, showContents } from '../render.ts';
 import { dim } from '../span.ts';
 
@@ -24,15 +25,13 @@ async function read(context: Context, host: Host): Promise<number> {
 async function run(context: Context): Promise<number> {
   const config = await openConfig(context);
   entryOf(config, context.parsed.operands[0]!);
-  const { terminal } = context;
-  const person = terminal.interactive ? (await import('../ask.ts')).personAt(terminal, context.signal) : {};
-  return withHost(context, { config, person }, (host) => read(context, host));
+  return withPerson(context, { config }, (host) => read(context, host));
 }
 
 export const command: Command = {
   usage: ['read SERVER URI [--output DIR]'],
   operands: ['SERVER', 'URI'],
-  options: [{ name: 'output', short: 'o', value: 'DIR', summary: 'saves what is not text there' }],
+  options: [{ name: 'output', short: 'o', value: 'DIR', summary: 'saves what is not text there' }, elicitOption],
   examples: [
     { line: 'read docs file:///guide.md', about: 'prints the text of a resource:' },
     { line: 'read docs image://logo --output pictures', about: 'saves bytes into a directory:' },
