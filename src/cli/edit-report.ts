@@ -4,18 +4,22 @@ import type { Edit, EditOptions } from '../config/edit.ts';
 import type { Context, OptionRow } from './command.ts';
 import { EXIT_OK } from './exit.ts';
 import { pathsOf } from './open.ts';
+import { usageFailure } from './parse.ts';
 import { bold, dim, green, red, yellow } from './span.ts';
 
 export const projectOption: OptionRow = { name: 'project', summary: "in the project's zuno.json instead of yours" };
+export const globalOption: OptionRow = { name: 'global', summary: 'in your own zuno.json, whatever other files have' };
+export const literalOption: OptionRow = { name: 'literal', summary: 'write a literal secret into the file instead of refusing it' };
 export const dryRunOption: OptionRow = { name: 'dry-run', summary: 'show the change and write nothing' };
 
 /** Which file: `--config FILE`, `--project`, or what the edit chooses by itself. */
 export async function editOptions(context: Context): Promise<EditOptions> {
   const { terminal, parsed } = context;
   const file = parsed.value('config');
+  if (parsed.has('project') && parsed.has('global')) throw usageFailure('Cannot take --project together with --global: it is one file or the other', '--global', 'choose one of them');
   const { resolve } = await import('node:path');
   return {
-    paths: pathsOf(context), cwd: terminal.cwd, dryRun: parsed.has('dry-run'), scope: parsed.has('project') ? 'project' : undefined,
+    paths: pathsOf(context), cwd: terminal.cwd, dryRun: parsed.has('dry-run'), scope: parsed.has('project') ? 'project' : parsed.has('global') ? 'global' : undefined,
     file: file === undefined ? undefined : { path: resolve(terminal.cwd, file), layer: 'cli' },
   };
 }

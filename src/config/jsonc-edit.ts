@@ -26,6 +26,38 @@ export function removeJsonc(text: string, keys: readonly string[], source: Jsonc
   }
 }
 
+/** The text with an item of the list at the path of keys replaced or, without an index, added at its end. Fails with CONFIG_INVALID when no list is there. */
+export function setItemJsonc(text: string, keys: readonly string[], index: number | undefined, value: unknown, source: JsoncSource): string {
+  const document = parseJsonc(text, source);
+  const list = nodeAt(document.root, keys);
+  if (list === undefined) throw blocked(source, keys.join('.'), { kind: 'scalar', start: 0, end: 0, value: null });
+  if (list.kind !== 'array') throw blocked(source, keys.join('.'), list, 'a list');
+  const style = styleOf(document);
+  const last = list.items.at(-1);
+  const old = index === undefined ? undefined : list.items[index];
+  if (old !== undefined) return checked(text.slice(0, old.start) + format(value, indentOfLine(text, old.start), style) + text.slice(old.end), source);
+  if (last === undefined) {
+    const inner = text.slice(list.start + 1, list.end - 1).trimEnd(), base = indentOfLine(text, list.start), indent = base + style.unit;
+    return checked(`${text.slice(0, list.start + 1)}${inner}${style.eol}${indent}${format(value, indent, style)}${style.eol}${base}${text.slice(list.end - 1)}`, source);
+  }
+  // A trailing comma stays one; comments between the last item and the bracket stay where they are.
+  const comma = commaBehind(text, last.end, list.end);
+  const ownLine = ownIndent(text, last.start);
+  const item = ownLine === undefined ? ` ${JSON.stringify(value)}` : `${style.eol}${ownLine}${format(value, ownLine, style)}`;
+  const at = comma === undefined ? last.end : comma + 1;
+  return checked(`${text.slice(0, at)}${comma === undefined ? ',' : ''}${item}${comma === undefined ? '' : ','}${text.slice(at)}`, source);
+}
+
+/** The comma that follows an item, comments stepped over. */
+function commaBehind(text: string, from: number, end: number): number | undefined {
+  for (let at = from; at < end - 1; at += 1) {
+    if (text[at] === ',') return at;
+    if (text.startsWith('//', at)) at = Math.max(at, text.indexOf('\n', at));
+    else if (text.startsWith('/*', at)) at = text.indexOf('*/', at) + 1;
+  }
+  return undefined;
+}
+
 /** The node at a path of keys. */
 export function nodeAt(root: JsoncNode, keys: readonly string[]): JsoncNode | undefined {
   let node: JsoncNode | undefined = root;
@@ -62,8 +94,8 @@ function splice(document: JsoncDocument, source: JsoncSource, keys: readonly str
   return text;
 }
 
-function blocked(source: JsoncSource, key: string, node: JsoncNode): Failure {
-  const message = `an object is due, not ${node.kind === 'array' ? 'a list' : typeof valueOf(node)}`;
+function blocked(source: JsoncSource, key: string, node: JsoncNode, due = 'an object'): Failure {
+  const message = `${due} is due, not ${node.kind === 'array' ? 'a list' : typeof valueOf(node)}`;
   return new Failure('CONFIG_INVALID', `Cannot edit "${key}" of ${source.file}: ${message}`, { stage: 'config', details: { file: source.file, problems: [{ pointer: key, message }] }, hint: `Edit ${source.file} by hand` });
 }
 

@@ -1,6 +1,6 @@
 import { addServer, checkName } from '../../config/edit.ts';
 import type { Command, Context } from '../command.ts';
-import { dryRunOption, editOptions, projectOption, reportEdit } from '../edit-report.ts';
+import { dryRunOption, editOptions, globalOption, literalOption, projectOption, reportEdit } from '../edit-report.ts';
 import { entryFromJson } from '../new-entry.ts';
 import { usageFailure } from '../parse.ts';
 import { textSources } from '../text-sources.ts';
@@ -19,13 +19,13 @@ async function run(context: Context): Promise<number> {
   if (name === undefined) throw usageFailure('Cannot add the snippet: it does not name its server', undefined, 'zuno-lite mcp add-json NAME JSON');
   checkName(name);
   const entry = parsed.has('disabled') ? { ...snippet.entry, enabled: false } : snippet.entry;
-  return reportEdit(context, name, await addServer(name, entry, { ...await editOptions(context), replace: parsed.has('replace') }), `zuno-lite mcp debug ${name}`);
+  return reportEdit(context, name, await addServer(name, entry, { ...await editOptions(context), replace: parsed.has('replace'), literal: parsed.has('literal') }), `zuno-lite mcp debug ${name}`);
 }
 
 export const command: Command = {
   usage: ['mcp add-json NAME JSON', 'mcp add-json NAME -', 'mcp add-json JSON'],
   operands: ['JSON', '[JSON]'],
-  options: [{ name: 'disabled', summary: 'add it switched off' }, { name: 'replace', summary: 'overwrite a server of that name' }, projectOption, dryRunOption],
+  options: [{ name: 'disabled', summary: 'add it switched off' }, { name: 'replace', summary: 'overwrite a server of that name' }, literalOption, projectOption, globalOption, dryRunOption],
   examples: [
     { line: `mcp add-json files '{"command":"npx","args":["-y","@modelcontextprotocol/server-filesystem","/srv/data"]}'`, about: 'a snippet as the documents of servers show it:' },
     { line: 'mcp add-json files - < snippet.json', about: 'from standard input (or @snippet.json for a file):' },

@@ -1,7 +1,7 @@
 import * as path from 'node:path';
 import { addServer, checkName } from '../../config/edit.ts';
 import type { Command, Context, Parsed } from '../command.ts';
-import { dryRunOption, editOptions, projectOption, reportEdit } from '../edit-report.ts';
+import { dryRunOption, editOptions, globalOption, literalOption, projectOption, reportEdit } from '../edit-report.ts';
 import { entryFromJson, entryFromWords } from '../new-entry.ts';
 import { usageFailure } from '../parse.ts';
 
@@ -20,7 +20,7 @@ async function run(context: Context): Promise<number> {
   const name = parsed.operands[0]!;
   checkName(name);
   const entry = entryOf(parsed, terminal.cwd);
-  const edit = await addServer(name, entry, { ...await editOptions(context), replace: parsed.has('replace') });
+  const edit = await addServer(name, entry, { ...await editOptions(context), replace: parsed.has('replace'), literal: parsed.has('literal') });
   return reportEdit(context, name, edit, `zuno-lite mcp debug ${name}`);
 }
 
@@ -45,7 +45,9 @@ export const command: Command = {
     { name: 'from-json', value: 'JSON', summary: "the entry as JSON, as other clients' documents show it" },
     { name: 'disabled', summary: 'add it switched off' },
     { name: 'replace', summary: 'overwrite a server of that name' },
+    literalOption,
     projectOption,
+    globalOption,
     dryRunOption,
   ],
   examples: [

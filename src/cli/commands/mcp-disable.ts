@@ -1,6 +1,6 @@
 import { switchServer } from '../../config/edit.ts';
 import type { Command, Context } from '../command.ts';
-import { dryRunOption, editOptions, projectOption, reportEdit } from '../edit-report.ts';
+import { dryRunOption, editOptions, globalOption, projectOption, reportEdit } from '../edit-report.ts';
 import { entryOf, openConfig } from '../open.ts';
 
 async function run(context: Context): Promise<number> {
@@ -12,7 +12,7 @@ async function run(context: Context): Promise<number> {
 export const command: Command = {
   usage: ['mcp disable NAME'],
   operands: ['NAME'],
-  options: [projectOption, dryRunOption],
+  options: [projectOption, globalOption, dryRunOption],
   examples: [
     { line: 'mcp disable docs', about: 'switches it off for you and keeps the entry:' },
     { line: 'mcp disable docs --project', about: "for everybody, in the project's file:" },

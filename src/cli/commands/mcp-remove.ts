@@ -1,6 +1,6 @@
 import { removeServer } from '../../config/edit.ts';
 import type { Command, Context } from '../command.ts';
-import { dryRunOption, editOptions, projectOption, reportEdit } from '../edit-report.ts';
+import { dryRunOption, editOptions, globalOption, projectOption, reportEdit } from '../edit-report.ts';
 
 async function run(context: Context): Promise<number> {
   const name = context.parsed.operands[0]!;
@@ -10,7 +10,7 @@ async function run(context: Context): Promise<number> {
 export const command: Command = {
   usage: ['mcp remove NAME'],
   operands: ['NAME'],
-  options: [projectOption, dryRunOption],
+  options: [projectOption, globalOption, dryRunOption],
   examples: [
     { line: 'mcp remove docs', about: 'takes the entry out of the file that has it:' },
     { line: 'mcp remove docs --dry-run', about: 'only shows what would go:' },
