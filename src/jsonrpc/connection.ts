@@ -77,7 +77,7 @@ interface Pending {
   readonly cancel: 'notify' | 'close' | 'none';
   readonly startedAt: number;
   readonly timeoutMs: number;
-  readonly ceilingAt: number;
+  ceilingAt: number;
   idleAt: number;
   readonly onProgress: ((note: ProgressNote) => void) | undefined;
   readonly accept: (result: unknown) => unknown;
@@ -97,6 +97,8 @@ export async function openConnection(transport: Transport, options: { readonly i
   let ended: AnyFailure | undefined;
   let closing: Promise<CloseReport> | undefined;
   let timer: NodeJS.Timeout | undefined, timerAt = Infinity;
+  /** Since when an answer of ours is being thought about. Meanwhile it is the server that waits: no limit of a request runs. */
+  let askedSince: number | undefined;
   let announce: (reason: AnyFailure) => void = () => {};
   const closed = new Promise<AnyFailure>((resolve) => { announce = resolve; });
 
@@ -113,10 +115,26 @@ export async function openConnection(transport: Transport, options: { readonly i
     const time = now();
     let next = Infinity;
     for (const entry of pending.values()) {
-      const due = Math.min(entry.idleAt, entry.ceilingAt);
+      const due = Math.min(entry.idleAt, entry.ceilingAt) + owed(entry, time);
       if (due <= time) expire(entry); else if (due < next) next = due;
     }
     if (next < Infinity) arm(next);
+  }
+
+  /** The part of our thinking that falls into the life of this request. */
+  function owed(entry: Pending, time: number): number {
+    return askedSince === undefined ? 0 : time - Math.max(askedSince, entry.startedAt);
+  }
+  function answered(id: Id): void {
+    asked.delete(id);
+    if (asked.size > 0 || askedSince === undefined) return;
+    const time = now();
+    for (const entry of pending.values()) {
+      const ours = owed(entry, time);
+      entry.idleAt += ours;
+      entry.ceilingAt += ours;
+    }
+    askedSince = undefined;
   }
 
   // ---- settling: every way out of `pending` goes through `take`
@@ -191,7 +209,7 @@ export async function openConnection(transport: Transport, options: { readonly i
     if (method === 'notifications/cancelled') {
       const id = params['requestId'] as Id;
       const running = asked.get(id);
-      if (running !== undefined) { asked.delete(id); running.abort(); return; }
+      if (running !== undefined) { answered(id); running.abort(); return; }
     }
     inbound.notification(method, params);
   }
@@ -217,7 +235,7 @@ export async function openConnection(transport: Transport, options: { readonly i
     const done = (outcome: InboundAnswer): void => {
       if (asked.get(id) !== running) return;            // canceled by the peer: it wants no answer any more
       const text = encodeResponse(id, outcome);
-      asked.delete(id);
+      answered(id);
       post({ kind: 'response', id, text });
     };
     const failed = (error: unknown): void => {
@@ -226,7 +244,7 @@ export async function openConnection(transport: Transport, options: { readonly i
     };
     try {
       const outcome = inbound.request(method, params, running.signal);
-      if (outcome instanceof Promise) outcome.then(done).catch(failed); else if (outcome === undefined) asked.delete(id); else done(outcome);
+      if (outcome instanceof Promise) { askedSince ??= now(); outcome.then(done).catch(failed); } else if (outcome === undefined) answered(id); else done(outcome);
     } catch (error) {
       failed(error);
     }

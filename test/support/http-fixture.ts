@@ -72,7 +72,8 @@ export async function reach(t: TestContext, url: string, { kind = 'http', header
   const client = await connectClient({
     clientInfo: { name: 'zuno-lite', version: '0' }, connectMs: 5_000, onNotice: (notice) => notices.push(notice), ...rest,
     transport: kind === 'sse' ? older : newer, ...(kind === 'auto' ? { fallback: older } : {}),
-  });
+    // As the host does: a connection that was given up while it came about may be kept for the next request, and there is none.
+  }).catch((error: unknown) => { http.close(); throw error; });
   t.after(() => client.close());
   return { client, notices, http };
 }

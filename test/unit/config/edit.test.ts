@@ -29,9 +29,15 @@ test('addServer() writes variables as they are (row 2)', async (context) => {
   assert.deepEqual((valueIn(box, GLOBAL) as { mcp: { fs: object } }).mcp.fs, { ...local, environment: { LOG_LEVEL: 'warn', A: 'b=c' } });
 });
 
-test('addServer() writes a remote entry, warns of a literal secret and masks it in what it shows (row 3)', async (context) => {
+test('addServer() writes a remote entry, refuses a literal secret, or warns of it and masks it in what it shows (row 3)', async (context) => {
   const box = sandbox(context);
-  const edit = await addServer('docs', { type: 'remote', url, headers: { Authorization: 'Bearer hunter2', 'X-Tenant': 'a', 'X-Ref': 'Bearer {env:TOK}' } }, options(box));
+  const entry: NewEntry = { type: 'remote', url, headers: { Authorization: 'Bearer hunter2', 'X-Tenant': 'a', 'X-Ref': 'Bearer {env:TOK}' } };
+  const refused = await rejection('USAGE', addServer('docs', entry, options(box)));
+  assert.match(refused.message, /^Cannot write "headers\.Authorization" of the server "docs": it looks like a secret/);
+  assert.match(refused.hint ?? '', /write "Bearer \{env:DOCS_TOKEN\}", and set that variable; or repeat with --literal/);
+  assert.doesNotMatch(JSON.stringify(refused), /hunter2/);
+  assert.equal(existsSync(path.join(box.root, GLOBAL)), false);
+  const edit = await addServer('docs', entry, { ...options(box), literal: true });
   assert.equal((box.load().servers.get('docs') as RemoteEntry).headers['Authorization']?.source, 'Bearer hunter2');
   assert.equal(edit.warnings.length, 1);
   assert.match(edit.warnings[0]!, /"headers\.Authorization" holds what looks like a secret.*write "Bearer \{env:DOCS_TOKEN\}"/);
@@ -41,7 +47,10 @@ test('addServer() writes a remote entry, warns of a literal secret and masks it 
 
 test('addServer() warns of secrets in URL, command and client secret too', async (context) => {
   const box = sandbox(context);
-  const dry = { ...options(box), dryRun: true };
+  const dry = { ...options(box), dryRun: true, literal: true };
+  const two = await rejection('USAGE', addServer('a', { type: 'local', command: ['x', '--api-key=abcdefgh'], environment: { API_KEY: 'abcdefgh' } }, { ...dry, literal: false }));
+  assert.match(two.message, /"command\.1" of the server "a" \(and "environment\.API_KEY"\)/);
+  assert.equal((await addServer('a', { type: 'remote', url, headers: { Authorization: 'Bearer x' } }, { ...dry, literal: false })).warnings.length, 1);
   assert.equal((await addServer('a', { type: 'remote', url: 'http://x.test/?token=abcdefgh', oauth: { clientSecret: 's3cret-s3cret' } }, dry)).warnings.length, 2);
   assert.equal((await addServer('a', { type: 'local', command: ['x', '--api-key=abcdefgh'], environment: { API_KEY: 'abcdefgh', REF: '{env:X}' } }, dry)).warnings.length, 2);
   assert.equal((await addServer('a', { type: 'remote', url, oauth: false, enabled: false, timeout: 5, protocol: 'legacy', transport: 'sse' }, dry)).warnings.length, 0);
@@ -185,6 +194,26 @@ test('changeServer() sets and removes keys and refuses what would be invalid', a
   assert.match(textOf(box, GLOBAL), /\/\/ kind/);
   assert.match((await rejection('CONFIG_INVALID', changeServer('docs', { timeuot: 5 }, options(box)))).message, /did you mean "timeout"/);
   await rejection('SERVER_UNKNOWN', changeServer('x', { timeout: 5 }, options(box)));
+});
+
+test('changeServer() speaks the dialect of the entry, and refuses a literal secret (row 48)', async (context) => {
+  const box = sandbox(context);
+  box.write(GLOBAL, { mcpServers: { a: { command: 'x', args: ['y'], environment: { A: '1' }, http_headers: {}, protocolVersion: 'auto' }, b: { command: 'x' } } });
+  await changeServer('a', { command: ['node', 's.js', 'z'], 'environment.B': '2', timeout: 7, protocol: 'legacy', enabled: false }, options(box));
+  await changeServer('b', { 'environment.B': '2', command: null, url, 'headers.X': 'a' }, options(box));
+  assert.deepEqual(valueIn(box, GLOBAL), { mcpServers: {
+    a: { command: 'node', args: ['s.js', 'z'], environment: { A: '1', B: '2' }, http_headers: {}, protocolVersion: 'legacy', timeoutMs: 7, enabled: false }, b: { env: { B: '2' }, url, headers: { X: 'a' } } } });
+  const failure = await rejection('USAGE', changeServer('b', { 'headers.Authorization': 'Bearer hunter2' }, options(box)));
+  assert.match(failure.hint ?? '', /"Bearer \{env:B_TOKEN\}"/);
+  assert.equal((await changeServer('b', { 'headers.Authorization': 'Bearer hunter2' }, { ...options(box), literal: true })).warnings.length, 1);
+});
+
+test('switchServer() leaves no older switch behind that says otherwise', async (context) => {
+  const box = sandbox(context);
+  box.write(GLOBAL, { mcpServers: { a: { command: 'x', disabled: true } } });
+  assert.equal(box.load().servers.get('a')?.enabled, false);
+  await switchServer('a', true, options(box));
+  assert.deepEqual(valueIn(box, GLOBAL), { mcpServers: { a: { command: 'x', enabled: true } } });
 });
 
 test('every field that is written is read again as it was (row 48)', async (context) => {

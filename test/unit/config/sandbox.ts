@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { isFailure, type AnyFailure, type FailureCode } from '../../../src/base/failure.ts';
 import type { LogEntry } from '../../../src/base/log.ts';
 import { resolvePaths, type Paths } from '../../../src/base/paths.ts';
-import { loadConfig } from '../../../src/config/load.ts';
+import { readConfig, type LoadedConfig, type LoadOptions } from '../../../src/config/load.ts';
 import type { Config } from '../../../src/config/types.ts';
 
 export interface Sandbox {
@@ -19,7 +19,9 @@ export interface Sandbox {
   readonly log: LogEntry[];
   /** Writes a file under the root and returns its path; objects become JSON. */
   write(name: string, content: unknown): string;
-  load(options?: { cwd?: string; environment?: Record<string, string>; configFile?: string }): Config;
+  load(options?: { cwd?: string; environment?: Record<string, string>; configFile?: string; builtIn?: LoadOptions['builtIn'] }): Config;
+  /** The same with all that it was made of. */
+  read(options?: Parameters<Sandbox['load']>[0]): LoadedConfig;
   refused<C extends FailureCode>(code: C, options?: Parameters<Sandbox['load']>[0]): AnyFailure & { readonly code: C };
 }
 
@@ -35,9 +37,10 @@ export function sandbox(context: TestContext): Sandbox {
   mkdirSync(home);
   const paths: Paths = { ...resolvePaths({ platform: 'linux', home, environment: {} }), managed: path.join(root, 'managed') };
   const log: LogEntry[] = [];
-  const load: Sandbox['load'] = ({ cwd = checkout, environment = {}, configFile } = {}) => loadConfig({ cwd, environment, paths, configFile, log: (entry) => { log.push(entry); } });
+  const read: Sandbox['read'] = ({ cwd = checkout, environment = {}, configFile, builtIn } = {}) => readConfig({ cwd, environment, paths, configFile, builtIn, log: (entry) => { log.push(entry); } });
+  const load: Sandbox['load'] = (options) => read(options).config;
   return {
-    root, home, checkout, paths, log, load,
+    root, home, checkout, paths, log, load, read,
     write: (name, content) => {
       const file = path.join(root, name);
       mkdirSync(path.dirname(file), { recursive: true });

@@ -250,6 +250,30 @@ test('progress cannot carry a request past its ceiling', async () => {
   }
 });
 
+test('while the peer waits for an answer of ours no limit of a request runs; afterwards it goes on where it stood', async () => {
+  const answers: ((answer: { result: object }) => void)[] = [];
+  const { peer, connection } = await setup({ inbound: { request: () => new Promise((resolve) => { answers.push(resolve); }) } });
+  const wait = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms); });
+  const startedAt = performance.now();
+  const write = connection.request('tools/call', mutating({ timeoutMs: 60, ceilingMs: 100 }));
+  const read = failureOf(connection.request('x', reading({ timeoutMs: 80 })), 'TIMEOUT');
+  peer.request('a', 'elicitation/create');
+  peer.request('b', 'elicitation/create');
+  await wait(120);
+  answers[0]?.({ result: {} });
+  const late = connection.request('y', reading({ timeoutMs: 60 }));
+  await wait(80);
+  assert.equal(connection.pendingCount, 3);
+  answers[1]?.({ result: {} });
+  await settledMicrotasks();
+  peer.result(1, 'done');
+  peer.result(3, 'too');
+  assert.deepEqual([await write, await late], ['done', 'too']);
+  await read;
+  const took = performance.now() - startedAt;
+  assert.ok(took >= 270 && took < 1_000, `${took} ms`);
+});
+
 // ---- giving up
 
 test('an aborted signal gives up at once, tells the server once, and keeps the caller\'s doubt (row 58)', async () => {
