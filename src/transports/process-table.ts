@@ -130,6 +130,44 @@ export function linuxTable(root = '/proc', uid = process.getuid?.() ?? 0, own = 
   return { list: async (search) => listSync(search), listSync, startOf, lives: (one) => startOf(one.pid) === one.started, descendants };
 }
 
+/** A process that some host started, or that came of one, as the mark in its environment says. */
+export interface MarkedProcess {
+  readonly pid: number;
+  readonly parent: number;
+  readonly command: string;
+  /** The mark of the innermost host and server. */
+  readonly mark: string;
+}
+
+/**
+ * Processes of this user whose host is gone: they carry the mark of a server's tree, and what is left of that tree was taken over by the
+ * system's first process. `undefined` where there is no /proc to look into. Own ancestors are not among them.
+ */
+export function orphanedProcesses(variable: string, root = '/proc', own = process.pid): readonly MarkedProcess[] | undefined {
+  const names = entries(root);
+  if (!names.includes('self') && !names.includes(String(own))) return undefined;
+  const buffer = Buffer.allocUnsafe(256 * 1024);
+  const commandOf = (pid: number): string => readText(`${root}/${pid}/comm`, buffer).trim();
+  const parentOf = (pid: number): number => { const text = readText(`${root}/${pid}/stat`, buffer); return Number(text.slice(text.lastIndexOf(')') + 2).split(' ', 2)[1] ?? 0); };
+  const marked: MarkedProcess[] = [];
+  for (const name of names) {
+    const pid = Number(name);
+    if (!(pid > 1)) continue;
+    const assignment = readText(`${root}/${name}/environ`, buffer).split('\0').find((one) => one.startsWith(`${variable}=`));
+    const mark = assignment?.slice(variable.length + 1).split(',').at(-1);
+    if (mark !== undefined && mark !== '') marked.push({ pid, parent: parentOf(pid), command: commandOf(pid), mark });
+  }
+  const ancestors = new Set<number>();
+  for (let pid = own; pid > 1 && !ancestors.has(pid); pid = parentOf(pid)) ancestors.add(pid);
+  const held = new Set(marked.filter(({ pid, parent, mark }) => ancestors.has(pid) || (!isFirst(parent, commandOf) && !marked.some((other) => other.pid === parent && other.mark === mark))).map(({ mark }) => mark));
+  return marked.filter(({ mark }) => !held.has(mark));
+}
+
+/** Who takes over processes without a parent: the first process, or a session's own. */
+function isFirst(pid: number, commandOf: (pid: number) => string): boolean {
+  return pid <= 1 || /^(?:init|systemd|tini|dumb-init|docker-init|catatonit|s6-svscan|runit|launchd)$/.test(commandOf(pid));
+}
+
 function entries(directory: string): string[] {
   try { return fs.readdirSync(directory); } catch { return []; }
 }

@@ -66,6 +66,7 @@ export function createSseTransport(options: SseOptions): Transport {
           resolve();
         },
       });
+      if (signal.aborted) { onAbort(); return; }
       stream = options.send({
         method: 'GET', url, headers: { ...headers, accept: 'text/event-stream' }, stage: 'connect', replaySafe: true,
         onHead: (received) => { head = received; },
@@ -81,7 +82,7 @@ export function createSseTransport(options: SseOptions): Transport {
         onEnd() { if (isEventStream(head!)) fail(streamEnded(name)); else noStream(); },
         onFail: fail,
       });
-      if (signal.aborted) onAbort(); else signal.addEventListener('abort', onAbort, { once: true });
+      signal.addEventListener('abort', onAbort, { once: true });
     });
   }
 
