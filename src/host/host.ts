@@ -86,6 +86,11 @@ export function createHost(options: HostOptions): Host {
       fresh.listing = undefined;
       fresh.changes += 1;
     });
+    // Modern servers tell of changes only who asks for it. One command does not live long enough to hear of any.
+    const { client } = opened;
+    if (options.life !== 'one-shot' && client.era === 'modern' && client.capabilities.tools?.listChanged === true) {
+      client.watch({ lists: ['tools'] }).catch((error: unknown) => log({ level: 'info', event: 'host.watch', message: `Changes of the tools of "${server}" will not be noticed: ${toFailure(error).message}`, fields: { server } }));
+    }
     return fresh;
   }
 

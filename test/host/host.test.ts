@@ -144,6 +144,17 @@ test('a tool that is added while connected is there at the next look, not in the
   assert.equal((await call(house, 'docs_fresh')).kind, 'ok');
 });
 
+test('a modern server is asked to tell of changes, and what it adds is found (row 79 on stdio)', async (t) => {
+  const { host } = home(t, { ...allowAll, mcp: { docs: fixture('--era=modern', '--tools=echo,add_tool') } });
+  const house = host();
+  const before = await house.listTools();
+  assert.equal(house.status()[0]?.era, 'modern');
+  await call(house, 'docs_add_tool', { name: 'fresh' });
+  let after = before;
+  for (const until = performance.now() + 5000; after.entries.length === before.entries.length && performance.now() < until;) after = await house.listTools();
+  assert.ok(after.entries.some((entry) => entry.tool === 'fresh'));
+});
+
 test('a server that died is started again by the next call (rows 81, 82)', async (t) => {
   const files = processFiles(t);
   const { host } = home(t, { ...allowAll, mcp: { docs: fixture(`--pids=${files.pidsFile}`) } });
