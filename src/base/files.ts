@@ -93,6 +93,12 @@ function statOf(file: string): fs.Stats | undefined {
   }
 }
 
+/** Permission bits, and whether the file is this user's (always so where the system does not tell); `undefined` when it is not there. */
+export function accessOf(file: string): { readonly mode: number; readonly own: boolean } | undefined {
+  const stat = statOf(file);
+  return stat === undefined ? undefined : { mode: stat.mode & 0o777, own: process.getuid === undefined || stat.uid === process.getuid() };
+}
+
 export function isFile(file: string): boolean {
   return statOf(file)?.isFile() === true;
 }

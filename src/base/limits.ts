@@ -108,6 +108,9 @@ export const limits = {
   oauthInteractiveMs: 300_000,
   oauthStartMs: 15_000,
   tokenSkewMs: 30_000,
+  /** A program that prints headers (`headersCommand`): how long it may take, and how much it may print. */
+  headersCommandMs: 10_000,
+  headersCommandBytes: 64 * KIB,
   lockWaitMs: 45_000,
   poolGraceMs: 30_000,
   /** Lifecycle operations at once, across servers: default and range. */

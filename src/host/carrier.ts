@@ -1,10 +1,13 @@
 /** What a kind of entry brings to a connection: how to make its transport, and what to let go of afterwards. */
 import type { Log } from '../base/log.ts';
 import type { Redact } from '../base/redact.ts';
-import type { ServerEntry, Template } from '../config/types.ts';
+import type { Interaction } from '../oauth/types.ts';
+import type { IdentityProvider } from '../oauth/identity.ts';
+import type { RemoteEntry, ServerEntry, Template } from '../config/types.ts';
 import type { Transport } from '../jsonrpc/transport.ts';
 import type { Answers, EraMemory, Implementation } from '../mcp/types.ts';
 import type { ProcessTrees } from '../transports/process-tree.ts';
+import type { SignIns } from './sign-in.ts';
 import type { OpenServer } from './types.ts';
 
 export interface ConnectContext {
@@ -16,6 +19,13 @@ export interface ConnectContext {
   readonly life: 'one-shot' | 'session';
   answersFor(entry: ServerEntry): Answers;
   memoryFor(entry: ServerEntry): EraMemory | undefined;
+  /** `Paths.data`. */
+  readonly data: string;
+  readonly signIns: SignIns;
+  /** Who takes part in signing in to it. */
+  interactionFor(entry: RemoteEntry): Interaction;
+  /** Of an embedding program's own. */
+  identityFor(entry: RemoteEntry): IdentityProvider | undefined;
   /** A server is on its way: time for what can be done meanwhile. */
   onStarted?(): void;
 }
@@ -35,4 +45,6 @@ export interface Secrets {
   readonly redact: Redact;
   /** `key` is relative to the entry, for messages. */
   take(template: Template, key: string): string;
+  /** Masks a value from now on. */
+  add(value: string): void;
 }

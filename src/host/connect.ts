@@ -21,9 +21,16 @@ async function carrierFor(entry: ServerEntry, context: ConnectContext, secrets: 
 }
 
 export function createConnect(context: ConnectContext): Connect {
+  /** One for each server: tokens outlive a connection. */
+  const redactors = new Map<string, Redactor>();
+  const redactorOf = ({ name }: ServerEntry): Redactor => {
+    const redactor = redactors.get(name) ?? createRedactor();
+    redactors.set(name, redactor);
+    return redactor;
+  };
   return async (entry, { signal, onStage, onAttempt }) => {
     const witness = createWitness(onAttempt);
-    const carrier = await carrierFor(entry, context, secretsOf(entry, context), witness);
+    const carrier = await carrierFor(entry, context, secretsOf(entry, context, redactorOf(entry)), witness);
     const { fallback } = carrier;
     const transport = (make = carrier.transport, because?: AnyFailure): Transport => { const made = make(); witness.begin(made.kind, carrier.proxy?.(), because); return made; };
     // A process needs a while to be there; the rest of our own code is loaded in that time.
@@ -43,10 +50,11 @@ export function createConnect(context: ConnectContext): Connect {
   };
 }
 
-function secretsOf(entry: ServerEntry, context: ConnectContext): Secrets {
-  const redactor = createRedactor();
+type Redactor = ReturnType<typeof createRedactor>;
+
+function secretsOf(entry: ServerEntry, context: ConnectContext, redactor: Redactor): Secrets {
   return {
-    redact: redactor.redact,
+    redact: redactor.redact, add: redactor.add,
     take(template, key) {
       const value = expand(template, { environment: context.environment, key: `${entry.origin.key ?? entry.name}.${key}`, origin: entry.origin });
       if (template.parts.some((part) => typeof part !== 'string')) redactor.add(value);

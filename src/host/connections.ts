@@ -12,7 +12,7 @@ import type { CloseReport } from '../jsonrpc/transport.ts';
 import { failureKind } from './failure-kinds.ts';
 import { isPassing, withRetries, type RetryClock } from './recovery.ts';
 import { createSemaphore } from './semaphore.ts';
-import type { Attempt, OpenServer, ServerRetry, ServerState, ServerStatus, Timing } from './types.ts';
+import type { Attempt, OpenServer, ServerRetry, ServerState, ServerStatus, Timing, Waiting } from './types.ts';
 
 /** Starts or reaches one server: the composition root. An attempt is told when it begins and goes on being filled in. */
 export type Connect = (entry: ServerEntry, observe: { readonly signal: AbortSignal; readonly onStage: (stage: Stage, ms: number) => void; readonly onAttempt: (attempt: Attempt) => void }) => Promise<Pick<OpenServer, 'client' | 'process'>>;
@@ -39,7 +39,7 @@ interface Slot {
   updatedAt: number;
 }
 
-export function createConnections(config: Config, connect: Connect, retrying: { readonly onRetry?: ((retry: ServerRetry) => void) | undefined; readonly clock?: RetryClock | undefined } = {}): Connections {
+export function createConnections(config: Config, connect: Connect, retrying: { readonly onRetry?: ((retry: ServerRetry) => void) | undefined; readonly clock?: RetryClock | undefined; readonly waitingAt?: ((server: string) => Waiting | undefined) | undefined } = {}): Connections {
   const operations = createSemaphore(config.concurrency.connections);
   const stopping = new AbortController();
   // Every attempt listens, and there are as many as there are servers: no leak that Node should warn of.
@@ -110,7 +110,7 @@ export function createConnections(config: Config, connect: Connect, retrying: { 
 
   return {
     open,
-    status: () => [...slots.values()].map(statusOf),
+    status: () => [...slots.values()].map((slot) => statusOf(slot, retrying.waitingAt)),
     noteTools(server, count, ms) {
       const slot = slots.get(server);
       if (slot === undefined) return;
@@ -153,14 +153,16 @@ function patience<T>(work: Promise<T>, signal: AbortSignal, server: string): Pro
   });
 }
 
-function statusOf(slot: Slot): ServerStatus {
+function statusOf(slot: Slot, waitingAt?: (server: string) => Waiting | undefined): ServerStatus {
   const { entry, open, failure } = slot;
+  const authorization = slot.state === 'connecting' || failure?.code === 'LOGIN_REQUIRED' ? waitingAt?.(entry.name) : undefined;
   return {
     name: entry.name, state: slot.state, origin: entry.origin, updatedAt: slot.updatedAt, timings: slot.timings, attempts: slot.attempts,
-    transport: entry.kind === 'local' ? 'stdio' : entry.transport === 'sse' ? 'sse' : 'http',
+    transport: entry.kind === 'local' ? 'stdio' : entry.transport === 'sse' || (open !== undefined && slot.attempts.at(-1)?.transport === 'sse') ? 'sse' : 'http',
     ...(open === undefined ? {} : { era: open.client.era, revision: open.client.revision }),
     ...(slot.toolCount === undefined ? {} : { toolCount: slot.toolCount }),
     ...(failure === undefined ? {} : { failure, failureKind: failureKind(failure, slot.wasConnected) }),
+    ...(authorization === undefined ? {} : { authorization }),
   };
 }
 

@@ -16,7 +16,9 @@ import { contextOf, createConnections } from './connections.ts';
 import { createEraStore } from './era-memory.ts';
 import { connectionIdentity } from './identity.ts';
 import { isPassing, withRetries } from './recovery.ts';
+import { createSignIns } from './sign-in.ts';
 import { createToolNames } from './tool-names.ts';
+import type { Interaction } from '../oauth/types.ts';
 import type { Host, HostOptions, OpenServer, ServerRetry, ToolListing } from './types.ts';
 import { version } from '../base/version.ts';
 
@@ -32,11 +34,13 @@ export function createHost(options: HostOptions): Host {
   const eras = createEraStore(options.paths.state);
   const names = createToolNames(options.paths.state, config.workspace, log);
   const listings = new Map<string, Note>();
+  const signIns = createSignIns();
   let closing: Promise<CloseReport> | undefined;
 
   const connect = createConnect({
     environment: options.environment, workspace: config.workspace, trees, log, life: options.life ?? 'session',
     clientInfo: { name: 'zuno-lite', version }, answersFor, memoryFor: (entry) => eras.forIdentity(() => connectionIdentity(entry, config.workspace)),
+    data: options.paths.data, signIns, interactionFor, identityFor: ({ name }) => options.identityFor?.(name),
     onStarted: () => void loadRegistry(),
   });
   const onRetry = (retry: ServerRetry): void => {
@@ -44,7 +48,7 @@ export function createHost(options: HostOptions): Host {
     log({ level: 'info', event: 'retry', message: `The server "${server}" is tried again in ${waitMs} ms (try ${attempt + 1} of ${tries}): ${failure.message}`, fields: { server, attempt, waitMs } });
     options.onRetry?.(retry);
   };
-  const connections = createConnections(config, connect, { onRetry, clock: options.retryClock });
+  const connections = createConnections(config, connect, { onRetry, clock: options.retryClock, waitingAt: signIns.waitingAt });
 
   // Loaded while the first server starts: its process takes longer for that than reading our files does.
   let registry: Promise<Registry> | undefined, gate: Gate | undefined;
@@ -73,6 +77,12 @@ export function createHost(options: HostOptions): Host {
       ...(person?.answer === undefined ? {} : { elicit: (request, signal) => person.answer!(entry.name, request, signal), elicitModes: person.modes ?? (['form', 'url'] as const) }),
       ...(options.roots === undefined ? {} : { roots: options.roots }),
     };
+  }
+
+  /** Nobody is sent to an address that a checkout chose just because a server of it was needed: that takes "mcp auth". */
+  function interactionFor({ origin }: ServerEntry): Interaction {
+    const trusted = config.layers.find(({ source }) => source === origin.file)?.trusted !== false;
+    return person?.visit === undefined || !trusted ? { mode: 'none' } : { mode: 'surface', visit: (visit, signal) => person.visit!(visit, signal) };
   }
 
   /** What is known of the tools behind one connection; a change that it tells makes us forget. */
@@ -196,6 +206,7 @@ export function createHost(options: HostOptions): Host {
   };
 
   async function shutDown(): Promise<CloseReport> {
+    signIns.close();
     const report = await connections.close();
     await Promise.all([eras.save(), names.save()]);
     await trees.close();

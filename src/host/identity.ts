@@ -10,7 +10,7 @@ const sources = (templates: Readonly<Record<string, Template>>): Readonly<Record
 export function connectionIdentity(entry: ServerEntry, workspace: string): string {
   const what = entry.kind === 'local'
     ? { command: entry.command.source, args: entry.args.map((arg) => arg.source), cwd: entry.cwd, environment: sources(entry.environment) }
-    : { transport: entry.transport, url: entry.url.source, headers: sources(entry.headers), oauth: entry.oauth ?? null, caFile: entry.caFile?.value, certFile: entry.certFile?.value, keyFile: entry.keyFile?.value };
+    : { transport: entry.transport, url: entry.url.source, headers: sources(entry.headers), headersCommand: entry.headersCommand?.words.map((word) => word.source), oauth: entry.oauth ?? null, caFile: entry.caFile?.value, certFile: entry.certFile?.value, keyFile: entry.keyFile?.value };
   return sha256(canonicalJson({ label: 'zuno-lite connection 1', name: entry.name, workspace, kind: entry.kind, protocol: entry.protocol, what }), 'base64url');
 }
 

@@ -9,13 +9,16 @@ import type { Transport } from '../jsonrpc/transport.ts';
 import { createSseTransport } from '../transports/sse.ts';
 import { createStreamableHttpTransport } from '../transports/streamable-http.ts';
 import type { Witness } from './attempts.ts';
+import { authorized } from './authorization.ts';
 import type { Carrier, ConnectContext, Secrets } from './carrier.ts';
 
-export function remoteCarrier(entry: RemoteEntry, context: ConnectContext, secrets: Secrets, witness: Witness): Carrier {
+export async function remoteCarrier(entry: RemoteEntry, context: ConnectContext, secrets: Secrets, witness: Witness): Promise<Carrier> {
   const url = secrets.take(entry.url, 'url');
   const headers = Object.fromEntries(Object.entries(entry.headers).map(([name, template]) => [name, secrets.take(template, `headers.${name}`)]));
-  const http = httpFor(entry, context, witness);
-  const options = { name: entry.name, url, headers, send: witness.over(http.request) };
+  const pems = pemsOf(entry);
+  const http = httpFor(entry, pems, context, witness);
+  const send = await authorized(witness.over(http.request), entry, { url, ca: pems.ca }, context, secrets);
+  const options = { name: entry.name, url, headers, send };
   const streamable = (): Transport => createStreamableHttpTransport(options);
   const older = (): Transport => createSseTransport(options);
   const common = { dispose: () => http.close(), proxy: () => proxyOf(http, url) };
@@ -27,13 +30,18 @@ export function remoteCarrier(entry: RemoteEntry, context: ConnectContext, secre
 }
 
 /** A client with the certificates of this entry. Fails with CONFIG_UNREADABLE or CONFIG_INVALID that name file and key. */
-function httpFor(entry: RemoteEntry, context: ConnectContext, witness: Witness): Http {
-  const ca = pem(entry, 'caFile'), cert = pem(entry, 'certFile'), key = pem(entry, 'keyFile');
+function httpFor(entry: RemoteEntry, pems: Pems, { environment }: Pick<ConnectContext, 'environment'>, { connection: onConnection }: Pick<Witness, 'connection'>): Http {
   try {
-    return createHttp({ environment: context.environment, onConnection: witness.connection, ca, cert, key });
+    return createHttp({ environment, onConnection, ...pems });
   } catch (error) {
     throw isFailure(error) && error.code === 'CONFIG_INVALID' ? unusable(entry, error) : error;
   }
+}
+
+interface Pems { readonly ca: string | undefined; readonly cert: string | undefined; readonly key: string | undefined }
+
+function pemsOf(entry: RemoteEntry): Pems {
+  return { ca: pem(entry, 'caFile'), cert: pem(entry, 'certFile'), key: pem(entry, 'keyFile') };
 }
 
 type TlsKey = 'caFile' | 'certFile' | 'keyFile';

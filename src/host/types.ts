@@ -8,6 +8,8 @@ import type { ConnectionFacts } from '../http/types.ts';
 import type { CloseReport, Transport } from '../jsonrpc/transport.ts';
 import type { Client, Dropped, Elicitation, ElicitationAnswer, Root } from '../mcp/types.ts';
 import type { Approval, ApprovalAnswer, CallOptions, Decision, Outcome, Rule, ToolEntry } from '../registry/types.ts';
+import type { IdentityProvider } from '../oauth/identity.ts';
+import type { Visit } from '../oauth/types.ts';
 import type { Retry, RetryClock } from './recovery.ts';
 
 /** Whoever may be asked. A missing method means: nobody to ask, so it is not declared and refused. */
@@ -16,6 +18,12 @@ export interface Person {
   answer?(server: string, elicitation: Elicitation, signal: AbortSignal): Promise<ElicitationAnswer>;
   /** What `answer` can deal with. Default: forms, and pages to open. */
   readonly modes?: readonly ('form' | 'url')[];
+  /**
+   * Shows where to sign in to a server; nothing is opened. Whoever needs the server waits 15 seconds, the sign-in itself goes on for five
+   * minutes. May give back the address that the browser ended on, where it can know it. Without this, or for a server that a project
+   * file declares, a missing sign-in fails with LOGIN_REQUIRED at once.
+   */
+  visit?(visit: Visit, signal: AbortSignal): void | string | Promise<void | string>;
 }
 
 export interface HostOptions {
@@ -30,6 +38,8 @@ export interface HostOptions {
   /** Answers every ask with yes (`--yes`); deny rules hold. */
   readonly assumeYes?: boolean;
   readonly roots?: () => readonly Root[];
+  /** Headers that say who this program's user is, for the servers that it asks about by name; they replace signing in there. Remote servers only. */
+  readonly identityFor?: (server: string) => IdentityProvider | undefined;
   /** `one-shot` shortens the patience with a server that does not leave by itself. Default: `session`. */
   readonly life?: 'one-shot' | 'session';
   /** Told before each wait between two tries of something that changes nothing: connecting, listing, reading. */
@@ -61,6 +71,9 @@ export interface Attempt {
 /** `ms` until the head of the answer. */
 export interface HttpAnswer { readonly method: string; readonly status: number; readonly ms: number }
 
+/** `startedAt`: milliseconds since the epoch. */
+export interface Waiting { readonly url: string; readonly startedAt: number }
+
 export type ServerState = 'idle' | 'connecting' | 'connected' | 'disabled' | 'disconnected' | 'failed' | 'invalid';
 
 /** FACTS table T8 with the facts of the process or endpoint. */
@@ -74,6 +87,8 @@ export interface ServerStatus {
   readonly toolCount?: number;
   readonly failure?: AnyFailure;
   readonly failureKind?: string;
+  /** Where somebody can sign in to it at this moment, here or in another process. */
+  readonly authorization?: Waiting;
   /** Of the last attempt to connect, the failed one included. */
   readonly timings: readonly Timing[];
   /** Every try that the last connecting took. */

@@ -39,7 +39,7 @@ export interface RequestOptions<T> {
   /** True when repeating it could do something twice. */
   readonly mutating: boolean;
   /** Believes or refuses the result; what it returns settles the request. Throws a `Failure` to refuse. */
-  accept(result: unknown): T | Promise<T>;
+  accept(result: unknown, startedAt: number): T | Promise<T>;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -71,21 +71,16 @@ export interface Connection {
 interface Pending {
   readonly id: number;
   readonly method: string;
-  readonly action: string;
-  readonly stage: Stage;
-  readonly mutating: boolean;
-  readonly cancel: 'notify' | 'close' | 'none';
+  /** As handed in: copying its members would cost every call. */
+  readonly options: Asked;
   readonly startedAt: number;
-  readonly timeoutMs: number;
   ceilingAt: number;
   idleAt: number;
-  readonly onProgress: ((note: ProgressNote) => void) | undefined;
-  readonly accept: (result: unknown) => unknown;
   readonly resolve: (value: unknown) => void;
   readonly reject: (failure: unknown) => void;
-  readonly signal: AbortSignal | undefined;
   onAbort: (() => void) | undefined;
 }
+type Asked = Pick<RequestOptions<unknown>, 'action' | 'stage' | 'mutating' | 'cancel' | 'timeoutMs' | 'onProgress' | 'accept' | 'signal'>;
 
 /** Opens the transport and joins it to a connection. Rejects with the transport's failure; then nothing is left behind. */
 export async function openConnection(transport: Transport, options: { readonly inbound: Inbound; readonly onNotice?: (notice: Notice) => void; readonly signal: AbortSignal }): Promise<Connection> {
@@ -137,22 +132,30 @@ export async function openConnection(transport: Transport, options: { readonly i
     askedSince = undefined;
   }
 
+  function postpone(id: Id, ms: number): void {
+    const entry = pending.get(id);
+    if (entry === undefined) return;
+    entry.idleAt += ms;
+    entry.ceilingAt += ms;
+    if (ms < 0) arm(Math.min(entry.idleAt, entry.ceilingAt));
+  }
+
   // ---- settling: every way out of `pending` goes through `take`
   function take(id: Id): Pending | undefined {
     const entry = pending.get(id);
     if (entry === undefined) return undefined;
     pending.delete(id);
-    if (entry.onAbort !== undefined) entry.signal?.removeEventListener('abort', entry.onAbort);
+    if (entry.onAbort !== undefined) entry.options.signal?.removeEventListener('abort', entry.onAbort);
     if (pending.size === 0) timer?.unref();
     return entry;
   }
   function lose(entry: Pending, why: 'timeout' | 'closed' | 'unreadable' | 'canceled', cause: AnyFailure): void {
-    if (!entry.mutating) { entry.reject(definite(cause, entry.stage)); return; }
+    if (!entry.options.mutating) { entry.reject(definite(cause, entry.options.stage)); return; }
     entry.reject(unknownOutcome(entry, why, cause));
   }
   function unknownOutcome(entry: Pending, why: 'timeout' | 'closed' | 'unreadable' | 'canceled', cause: AnyFailure): AnyFailure {
-    return new Failure('OUTCOME_UNKNOWN', `Cannot tell whether the server did it: the request to ${entry.action} was sent, and ${reasonText(why, entry, cause)}`, {
-      stage: entry.stage, details: { why, method: entry.method, elapsedMs: Math.round(now() - entry.startedAt) }, recovery: 'unknown',
+    return new Failure('OUTCOME_UNKNOWN', `Cannot tell whether the server did it: the request to ${entry.options.action} was sent, and ${reasonText(why, entry, cause)}`, {
+      stage: entry.options.stage, details: { why, method: entry.method, elapsedMs: Math.round(now() - entry.startedAt) }, recovery: 'unknown',
       hint: 'It may have taken effect: look at the state it changes before you repeat it', cause,
     }) as AnyFailure;
   }
@@ -162,15 +165,15 @@ export async function openConnection(transport: Transport, options: { readonly i
     const noiseLines = transport.noiseBeforeFirst?.() ?? 0;
     tellCanceled(entry, `no answer within ${afterMs} ms`);
     const seen = noiseLines > 0 ? `, only ${noiseLines} lines that are no JSON-RPC messages` : '';
-    lose(entry, 'timeout', new Failure('TIMEOUT', `Cannot ${entry.action}: no answer within ${afterMs} ms${seen}`, {
-      stage: entry.stage, details: { afterMs, method: entry.method, ...(noiseLines > 0 ? { noiseLines } : {}) }, recovery: 'retryable',
+    lose(entry, 'timeout', new Failure('TIMEOUT', `Cannot ${entry.options.action}: no answer within ${afterMs} ms${seen}`, {
+      stage: entry.options.stage, details: { afterMs, method: entry.method, ...(noiseLines > 0 ? { noiseLines } : {}) }, recovery: 'retryable',
       hint: 'Raise the server\'s "timeout" (milliseconds) if it needs longer',
     }) as AnyFailure);
   }
   /** Once, and only for what is still pending on the wire. A cancel that cannot be delivered changes nothing. */
   function tellCanceled(entry: Pending, reason: string): void {
-    if (entry.cancel === 'none' || ended !== undefined) return;
-    if (entry.cancel === 'close') { transport.cancel?.(entry.id); return; }
+    if (entry.options.cancel === 'none' || ended !== undefined) return;
+    if (entry.options.cancel === 'close') { transport.cancel?.(entry.id); return; }
     notify('notifications/cancelled', { requestId: entry.id, reason });
     if (transport.perRequest) transport.cancel?.(entry.id);
   }
@@ -194,9 +197,9 @@ export async function openConnection(transport: Transport, options: { readonly i
     if (entry === undefined) { notice({ kind: 'unmatched', id, reason: unmatched(id) }); return; }
     if (error !== undefined) { entry.reject(remoteError(entry, error)); return; }
     try {
-      entry.resolve(entry.accept(result));
+      entry.resolve(entry.options.accept(result, entry.startedAt));
     } catch (refusal) {
-      lose(entry, 'unreadable', toFailure(refusal, entry.stage));
+      lose(entry, 'unreadable', toFailure(refusal, entry.options.stage));
     }
   }
   function unmatched(id: Id | null): 'late' | 'unknown' | 'id-type' | 'no-id' {
@@ -216,11 +219,11 @@ export async function openConnection(transport: Transport, options: { readonly i
   function onProgress(params: JsonObject): void {
     const entry = pending.get(params['progressToken'] as Id);
     if (entry === undefined || typeof params['progress'] !== 'number') return;
-    entry.idleAt = now() + entry.timeoutMs;
-    if (entry.onProgress === undefined) return;
+    entry.idleAt = now() + entry.options.timeoutMs;
+    if (entry.options.onProgress === undefined) return;
     const { progress, total, message } = params;
     try {
-      entry.onProgress({ progress, ...(typeof total === 'number' ? { total } : {}), ...(typeof message === 'string' ? { message } : {}) });
+      entry.options.onProgress({ progress, ...(typeof total === 'number' ? { total } : {}), ...(typeof message === 'string' ? { message } : {}) });
     } catch (error) {
       notice({ kind: 'violation', message: `a progress listener threw: ${String(error)}` });
     }
@@ -273,11 +276,9 @@ export async function openConnection(transport: Transport, options: { readonly i
       const text = encodeRequest(id, method, options.params, options.stamp, options.progress === true);
       const startedAt = now();
       const entry: Pending = {
-        id, method, action: options.action, stage: options.stage, mutating: options.mutating, cancel: options.cancel, startedAt,
-        timeoutMs: options.timeoutMs, idleAt: startedAt + options.timeoutMs,
+        id, method, options: options as Asked, startedAt, idleAt: startedAt + options.timeoutMs,
         ceilingAt: startedAt + (options.ceilingMs ?? Math.max(limits.ceilingFactor * options.timeoutMs, limits.ceilingMs)),
-        onProgress: options.onProgress, accept: options.accept, resolve: resolve as (value: unknown) => void, reject,
-        signal: options.signal, onAbort: undefined,
+        resolve: resolve as (value: unknown) => void, reject, onAbort: undefined,
       };
       if (options.signal !== undefined) {
         entry.onAbort = () => abort(entry);
@@ -285,13 +286,21 @@ export async function openConnection(transport: Transport, options: { readonly i
       }
       pending.set(id, entry);
       arm(entry.idleAt < entry.ceilingAt ? entry.idleAt : entry.ceilingAt);
-      launch({ kind: 'request', id, method, params: options.params, stamp: options.stamp, text, replaySafe: !options.mutating, headers: options.headers }, (error) => {
-        if (take(id) === undefined) return;
-        // Whoever sends knows whether the request can have arrived: anything but `unknown` means that nothing happened.
-        const failure = toFailure(error, entry.stage);
-        if (failure.recovery === 'unknown') lose(entry, whyLost(failure), failure); else entry.reject(failure);
-      });
+      let sent: void | Promise<void>;
+      try {
+        sent = transport.send({ kind: 'request', id, method, params: options.params, stamp: options.stamp, text, replaySafe: !options.mutating, headers: options.headers });
+      } catch (error) {
+        notSent(entry, error);
+        return;
+      }
+      if (sent !== undefined) sent.catch((error: unknown) => notSent(entry, error));
     });
+  }
+  /** Whoever sends knows whether the request can have arrived: anything but `unknown` means that nothing happened. */
+  function notSent(entry: Pending, error: unknown): void {
+    if (take(entry.id) === undefined) return;
+    const failure = toFailure(error, entry.options.stage);
+    if (failure.recovery === 'unknown') lose(entry, whyLost(failure), failure); else entry.reject(failure);
   }
   function launch(message: Outgoing, failed: (error: unknown) => void): void {
     try {
@@ -304,8 +313,9 @@ export async function openConnection(transport: Transport, options: { readonly i
   function stream(method: string, options: Pick<RequestOptions<unknown>, 'params' | 'stamp' | 'cancel'>, over: (outcome: { readonly result: unknown } | { readonly failure: AnyFailure }) => void): { readonly id: Id; stop(): void } {
     const id = nextId++;
     const entry: Pending = {
-      id, method, action: method, stage: 'list', mutating: false, cancel: options.cancel, startedAt: now(), timeoutMs: Infinity, idleAt: Infinity, ceilingAt: Infinity,
-      onProgress: undefined, accept: (result) => result, resolve: (result) => over({ result }), reject: (failure) => over({ failure: toFailure(failure) }), signal: undefined, onAbort: undefined,
+      id, method, startedAt: now(), idleAt: Infinity, ceilingAt: Infinity, onAbort: undefined,
+      options: { action: method, stage: 'list', mutating: false, cancel: options.cancel, timeoutMs: Infinity, accept: (result) => result },
+      resolve: (result) => over({ result }), reject: (failure) => over({ failure: toFailure(failure) }),
     };
     if (ended !== undefined || closing !== undefined) {
       queueMicrotask(() => entry.reject(ended ?? canceled(entry)));
@@ -342,7 +352,7 @@ export async function openConnection(transport: Transport, options: { readonly i
     return report;
   }
 
-  await transport.open({ message: onMessage, notice, closed: onClosed }, options.signal);
+  await transport.open({ message: onMessage, notice, postpone, closed: onClosed }, options.signal);
   return {
     request, stream, notify, transport, closed,
     get pendingCount() { return pending.size; },
@@ -377,7 +387,7 @@ function encodeResponse(id: Id, outcome: InboundAnswer): string {
 
 function reasonText(why: 'timeout' | 'closed' | 'unreadable' | 'canceled', entry: Pending, cause: AnyFailure): string {
   switch (why) {
-    case 'timeout': return `no answer came within ${cause.code === 'TIMEOUT' ? cause.details.afterMs : entry.timeoutMs} ms`;
+    case 'timeout': return `no answer came within ${cause.code === 'TIMEOUT' ? cause.details.afterMs : entry.options.timeoutMs} ms`;
     case 'closed': return `the connection ended before the answer (${cause.message})`;
     case 'unreadable': return `its answer cannot be read (${cause.message})`;
     case 'canceled': return 'it was canceled before the answer';
@@ -396,9 +406,9 @@ function definite(cause: AnyFailure, stage: Stage): AnyFailure {
 }
 
 function canceled(entry: Pending): AnyFailure {
-  return new Failure('CANCELED', `Cannot ${entry.action}: it was canceled before the answer`, {
-    stage: entry.stage, details: { method: entry.method }, recovery: entry.mutating ? 'unknown' : 'retryable',
-    hint: entry.mutating ? 'It may have taken effect: look at the state it changes before you repeat it' : undefined,
+  return new Failure('CANCELED', `Cannot ${entry.options.action}: it was canceled before the answer`, {
+    stage: entry.options.stage, details: { method: entry.method }, recovery: entry.options.mutating ? 'unknown' : 'retryable',
+    hint: entry.options.mutating ? 'It may have taken effect: look at the state it changes before you repeat it' : undefined,
   }) as AnyFailure;
 }
 
@@ -407,7 +417,7 @@ function refusedWhileClosing(options: { readonly action: string; readonly stage:
 }
 
 function remoteError(entry: Pending, error: RpcError): AnyFailure {
-  return new Failure('REMOTE_ERROR', `Cannot ${entry.action}: the server answered error ${error.code}${error.message === '' ? '' : `: ${shorten(error.message, 2000)}`}`, {
-    stage: entry.stage, details: { rpcCode: error.code, method: entry.method, ...(error.data === undefined ? {} : { data: error.data }) }, recovery: 'blocked',
+  return new Failure('REMOTE_ERROR', `Cannot ${entry.options.action}: the server answered error ${error.code}${error.message === '' ? '' : `: ${shorten(error.message, 2000)}`}`, {
+    stage: entry.options.stage, details: { rpcCode: error.code, method: entry.method, ...(error.data === undefined ? {} : { data: error.data }) }, recovery: 'blocked',
   }) as AnyFailure;
 }

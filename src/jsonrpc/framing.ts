@@ -12,7 +12,6 @@
  */
 import { isAscii } from 'node:buffer';
 import { Failure, type AnyFailure } from '../base/failure.ts';
-import { parseJson } from '../base/json.ts';
 import { limits } from '../base/limits.ts';
 import { classify, type Message } from './message.ts';
 import type { Notice } from './transport.ts';
@@ -75,8 +74,8 @@ export function createFraming(options: FramingOptions): Framing {
     // Only an object (or, in 2025-03-26, an array of them) can be a message; a cheap look spares a throwing parse of log text.
     if (first === 123 || first === 91 || first <= 32 || first === BYTE_ORDER_MARK) {
       // Parsed apart from the delivery: a listener that throws is our own bug and must not look like noise of the server.
-      const parsed = parseJson(first === BYTE_ORDER_MARK ? text.slice(1) : text);
-      const value = parsed?.value;
+      let value: unknown;
+      try { value = JSON.parse(first === BYTE_ORDER_MARK ? text.slice(1) : text); } catch { noise(text); return; }
       if (Array.isArray(value) ? value.map((item) => deliver(item)).includes(true) : deliver(value)) return;
     }
     noise(text);

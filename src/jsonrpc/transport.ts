@@ -33,6 +33,8 @@ export type Notice =
 export interface Sink {
   message(message: Message): void;
   notice(notice: Notice): void;
+  /** This request has still to leave, or to leave again (somebody signs in): its limits are put off by `ms`; a negative number takes some of it back. */
+  postpone?(id: Id, ms: number): void;
   /** Called exactly once, after the last message: nothing arrives any more. */
   closed(reason: AnyFailure): void;
 }

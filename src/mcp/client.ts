@@ -40,20 +40,20 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
 
   function ask<T>(what: Ask<T>, settings: CallSettings | undefined): Promise<T> {
     const timeoutMs = settings?.timeoutMs ?? requestMs;
-    const once = (): Promise<T> => send(what, what.params, settings, timeoutMs, Math.max(limits.ceilingFactor * timeoutMs, limits.ceilingMs), 1);
-    return inSession(once, settings?.signal);
+    const ceilingMs = Math.max(limits.ceilingFactor * timeoutMs, limits.ceilingMs);
+    if (sessions === undefined) return send(what, what.params, settings, timeoutMs, ceilingMs, 1);
+    return sessions.within(() => send(what, what.params, settings, timeoutMs, ceilingMs, 1), settings?.signal);
   }
   function inSession<T>(once: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     return sessions === undefined ? once() : sessions.within(once, signal);
   }
 
   function send<T>(what: Ask<T>, params: JsonObject | undefined, settings: CallSettings | undefined, timeoutMs: number, ceilingMs: number, round: number): Promise<T> {
-    const startedAt = now();
     return connection.request<T>(what.method, {
       params, stamp: lifecycle.stamp(), action: what.action, stage: what.stage, timeoutMs, ceilingMs,
       progress: what.progress, onProgress: settings?.onProgress, signal: settings?.signal,
       cancel: lifecycle.cancel, mutating: !isReplaySafe(what.method), headers: what.headers,
-      accept: (raw) => {
+      accept: (raw, startedAt) => {
         const step = lifecycle.unwrap(what.method, raw);
         if (step.kind === 'complete') return what.read(step.result);
         return nextRound(what, step.input, settings, timeoutMs, Math.max(1, ceilingMs - (now() - startedAt)), round);

@@ -18,7 +18,10 @@ export async function connectClient(options: ConnectOptions): Promise<Client> {
   const fresh = async (make = options.transport): Promise<Peer> => {
     await peer?.connection.close();
     peer = undefined;
-    return (peer = await timed(options, 'spawn', () => openPeer(make(), options, deadline.signal)));
+    const transport = make();
+    const open = (): Promise<Peer> => openPeer(transport, options, deadline.signal);
+    // Streamable HTTP opens nothing: its first request is what connects.
+    return (peer = transport.kind === 'streamable-http' ? await open() : await timed(options, transport.kind === 'sse' ? 'connect' : 'spawn', open));
   };
   const older = async (first: unknown): Promise<Settled> => {
     const { fallback } = options;
@@ -50,7 +53,8 @@ function pointsToOlderTransport(error: unknown): boolean {
 
 /** Every attempt is told; the first one is what was configured, so it gives code and cause. */
 function bothFailed(first: AnyFailure, second: AnyFailure): AnyFailure {
-  return new Failure(first.code, `${first.message}; nor is it a server of the older HTTP+SSE kind: ${second.message}`, {
+  const told = second.message === first.message ? 'it answers the same' : second.message;
+  return new Failure(first.code, `${first.message}; nor is it a server of the older HTTP+SSE kind: ${told}`, {
     stage: first.stage, details: first.details as never, recovery: first.recovery, hint: first.hint, cause: new AggregateError([first, second]),
   }) as AnyFailure;
 }

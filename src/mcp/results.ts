@@ -141,17 +141,21 @@ function readContents(value: unknown): ResourceContents | undefined {
   return typeof value['text'] === 'string' || typeof value['blob'] === 'string' ? cleaned<ResourceContents>(value, ['mimeType']) : undefined;
 }
 
+/** The very array that came where every block is well-formed, which is nearly always. */
+function readBlocks(blocks: readonly unknown[]): readonly ContentBlock[] {
+  for (let i = 0; i < blocks.length; i++) if (readBlock(blocks[i]) !== blocks[i]) return blocks.map(readBlock);
+  return blocks as readonly ContentBlock[];
+}
+
 /** `tools/call`. A missing content array counts as empty; blocks we do not know are kept, never dropped. */
 export function readCallResult(result: JsonObject): CallToolResult {
   const content = result['content'];
   if (content !== undefined && content !== null && !Array.isArray(content)) throw refuse('tools/call', '"content" is not an array', content);
+  const made: { content: readonly ContentBlock[]; isError: boolean; structuredContent?: unknown; _meta?: JsonObject } = { content: readBlocks((content ?? []) as readonly unknown[]), isError: result['isError'] === true };
+  if ('structuredContent' in result) made.structuredContent = result['structuredContent'];
   const meta = result['_meta'];
-  return {
-    content: ((content ?? []) as readonly unknown[]).map(readBlock),
-    ...('structuredContent' in result ? { structuredContent: result['structuredContent'] } : {}),
-    isError: result['isError'] === true,
-    ...(isObject(meta) ? { _meta: meta } : {}),
-  };
+  if (isObject(meta)) made._meta = meta;
+  return made;
 }
 
 export function readReadResult(result: JsonObject): ReadResourceResult {

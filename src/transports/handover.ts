@@ -22,7 +22,7 @@ export interface Handover {
   abort(reason: AnyFailure): void;
 }
 
-export interface HandoverRequest extends Pick<HttpRequest, 'url' | 'headers' | 'body' | 'replaySafe'> {
+export interface HandoverRequest extends Pick<HttpRequest, 'url' | 'headers' | 'body' | 'replaySafe' | 'onHold'> {
   readonly send: SendRequest;
   /** Looks at a refusal before it becomes a failure; true when it was dealt with. */
   readonly refused?: (head: ResponseHead, body: string) => boolean;

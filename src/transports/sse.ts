@@ -103,6 +103,7 @@ export function createSseTransport(options: SseOptions): Transport {
       send: options.send, url: endpoint, body: message.text, replaySafe: message.kind === 'request' ? message.replaySafe : message.kind === 'notification',
       headers: { ...headers, 'content-type': 'application/json', ...(revision === undefined ? {} : { 'mcp-protocol-version': revision }) },
       refused: (head, body) => message.kind === 'request' && errorAnswer(message.id, head.status, body),
+      ...(message.kind === 'request' && { onHold: (ms: number) => sink!.postpone?.(message.id, ms) }),
       over: () => { handovers.delete(handover); },
     });
     handovers.add(handover);

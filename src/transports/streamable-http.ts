@@ -131,7 +131,7 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
         },
       };
       flights.set(request.id, flight);
-      flight.exchange = options.send({ ...answerOf(flight, false), method: 'POST', url, headers: headersOf(request), body: request.text, replaySafe: request.replaySafe, stage: stageOf(request), ...(options.headMs === undefined ? {} : { headMs: options.headMs }) });
+      flight.exchange = options.send({ ...answerOf(flight, false), method: 'POST', url, headers: headersOf(request), body: request.text, replaySafe: request.replaySafe, stage: stageOf(request), onHold: (ms) => sink!.postpone?.(request.id, ms), ...(options.headMs === undefined ? {} : { headMs: options.headMs }) });
     });
   }
 
