@@ -4,15 +4,20 @@
  */
 import { Failure } from './base/failure.ts';
 import { isFile } from './base/files.ts';
+import type { Log } from './base/log.ts';
 import { redactPatterns } from './base/redact.ts';
 import { version } from './base/version.ts';
 import { createHttp } from './http/fetch.ts';
+import type { SendRequest } from './http/types.ts';
 import type { Notice, Transport } from './jsonrpc/transport.ts';
 import { connectClient } from './mcp/connect.ts';
 import type { Answers, Client } from './mcp/types.ts';
+import type { IdentityProvider } from './oauth/identity.ts';
+import type { Interaction, OAuthConfig } from './oauth/types.ts';
 import { childEnvironment } from './transports/child-environment.ts';
 import { hostEnvironment } from './transports/process.ts';
 import { createProcessTrees } from './transports/process-tree.ts';
+import { withoutOurHeaders } from './transports/handover.ts';
 import { createSseTransport } from './transports/sse.ts';
 import { createStdioTransport } from './transports/stdio.ts';
 import { createStreamableHttpTransport } from './transports/streamable-http.ts';
@@ -32,6 +37,28 @@ export interface HttpTarget {
   readonly type: 'http' | 'sse';
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** PEM texts: authorities trusted in addition to the usual ones; our certificate (chain) and its private key. */
+  readonly ca?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+  /** Signs in when the server asks for it. Default: nobody does, and its 401 is the failure. An `Authorization` header wins over it. */
+  readonly oauth?: SignIn | undefined;
+  /** Headers that say who this program's user is, for one origin and nowhere else. Excludes `oauth`. */
+  readonly identity?: IdentityProvider | undefined;
+}
+
+export interface SignIn {
+  /** The `oauth` object of a configuration. Default `{}`: whatever the server's metadata says, as a client that is registered on the way. */
+  readonly config?: OAuthConfig | undefined;
+  /**
+   * How a person takes part. Default: mode `none`, which serves grants that need nobody, and tokens that are kept. Connecting waits for
+   * the person, so `connectMs` must be longer than its `waitMs`.
+   */
+  readonly interaction?: Interaction | undefined;
+  /** Where tokens and registrations are kept, 0600 in a directory of 0700. Default: in memory, for this connection. */
+  readonly storeDirectory?: string | undefined;
+  /** Told what happens. Holds no secret. */
+  readonly log?: Log | undefined;
 }
 
 export type Target = StdioTarget | HttpTarget;
@@ -53,7 +80,7 @@ interface Carrier { readonly transport: () => Transport; readonly dispose: () =>
 
 /** Connects to one server. Rejects with a `Failure`; then nothing is left running. `close()` of the client ends what was started. */
 export async function connect(target: Target, options: ClientOptions = {}): Promise<Client> {
-  const { transport, dispose } = carrierOf(target, options);
+  const { transport, dispose } = await carrierOf(target, options);
   try {
     const client = await connectClient({
       transport, clientInfo: { name: 'zuno-lite', version }, protocol: options.protocol ?? 'auto',
@@ -70,7 +97,7 @@ export async function connect(target: Target, options: ClientOptions = {}): Prom
   }
 }
 
-function carrierOf(target: Target, options: ClientOptions): Carrier {
+async function carrierOf(target: Target, options: ClientOptions): Promise<Carrier> {
   switch (target.type) {
     case 'stdio': return stdioCarrier(target, options);
     case 'http': case 'sse': return httpCarrier(target, options);
@@ -87,13 +114,39 @@ function stdioCarrier(target: StdioTarget, options: ClientOptions): Carrier {
   };
 }
 
-function httpCarrier(target: HttpTarget, options: ClientOptions): Carrier {
-  const http = createHttp();
-  const common = { name: options.name ?? new URL(target.url).host, url: target.url, headers: target.headers ?? {}, send: http.request };
+async function httpCarrier(target: HttpTarget, options: ClientOptions): Promise<Carrier> {
+  const { url, headers = {}, ca, cert, key } = target;
+  const name = options.name ?? new URL(url).host;
+  const http = createHttp({ ca, cert, key });
   const make = target.type === 'http' ? createStreamableHttpTransport : createSseTransport;
-  return { transport: () => make(common), dispose: () => http.close() };
+  try {
+    const { send, close } = await authorized(http.request, target, name);
+    return { transport: () => make({ name, url, headers, send }), dispose: () => { close(); http.close(); } };
+  } catch (error) {
+    http.close();
+    throw error;
+  }
+}
+
+/** Requests with credentials, where the target says how to come by them. Loaded on need. */
+async function authorized(send: SendRequest, { url, headers = {}, ca, oauth, identity }: HttpTarget, name: string): Promise<{ readonly send: SendRequest; close(): void }> {
+  if (identity !== undefined) {
+    if (oauth !== undefined) throw new TypeError('A target has either "identity" or "oauth"');
+    const { withIdentity } = await import('./oauth/identity.ts');
+    return { send: withIdentity(send, { name, provider: identity, without: withoutOurHeaders }), close() {} };
+  }
+  if (oauth === undefined) return { send, close() {} };
+  const { config, interaction = { mode: 'none' }, storeDirectory, log } = oauth;
+  const { createOAuth } = await import('./oauth/oauth.ts');
+  const made = createOAuth({
+    name, serverUrl: url, config, interaction, storeDirectory, http: { ca }, environment: hostEnvironment(), ...(log !== undefined && { log }),
+    staticAuthorization: Object.keys(headers).some((one) => one.toLowerCase() === 'authorization'),
+  });
+  return { send: made.authorize(send), close: made.close };
 }
 
 export { Failure, version };
 export type { Client, Answers, Notice };
+export type { IdentityProvider } from './oauth/identity.ts';
+export type { Interaction, OAuthConfig, Visit } from './oauth/types.ts';
 export type { CallToolResult, ContentBlock, Listing, Progress, Tool, Resource, Prompt, Skill, SkillFile } from './mcp/types.ts';

@@ -4,6 +4,7 @@ import { isObject } from '../base/json.ts';
 import { redactPatterns } from '../base/redact.ts';
 import { oneLine, shorten } from '../base/text.ts';
 import { maskArguments } from '../registry/asking.ts';
+import { addressed } from './hint.ts';
 import { bold, dim, red } from './span.ts';
 import type { Line } from './span.ts';
 
@@ -61,6 +62,7 @@ function causeText(failure: AnyFailure): string {
     case 'PERMISSION_DENIED': return { rule: failure.details.rule === undefined ? 'a rule' : `rule ${failure.details.rule}`, declined: 'you were asked and said no', nobody: 'the policy asks, and nobody is here to answer' }[failure.details.why];
     case 'OUTCOME_UNKNOWN': return `${{ timeout: 'no answer in time', closed: 'the connection ended before the answer', unreadable: 'the answer could not be read', canceled: 'it was canceled under way' }[failure.details.why]} (${failure.details.method}, ${Math.round(failure.details.elapsedMs)} ms)`;
     case 'CANCELED': return failure.details.method === undefined ? 'it was canceled' : `${failure.details.method} was canceled`;
+    case 'LOGIN_REQUIRED': case 'LOGIN_REFUSED': case 'ISSUER_UNTRUSTED': case 'TOKEN_REFUSED': return inner(failure) ?? failure.details.error ?? 'see the first line';
     default: return inner(failure) ?? 'see the first line';
   }
 }
@@ -87,8 +89,9 @@ const nextSteps: Partial<Record<FailureCode, string>> = {
   INTERNAL: 'repeat it with --log-level debug and report what it shows',
 };
 
-function nextText(failure: AnyFailure): string {
-  if (failure.hint !== undefined) return failure.hint;
+/** The next command or step, also where the failure itself names none. */
+export function nextText(failure: AnyFailure): string {
+  if (failure.hint !== undefined) return addressed(failure.hint, serverOf(failure.origin));
   if (failure.code === 'ARGUMENTS_INVALID') return `zuno-lite tools ${failure.details.tool} --schema`;
   if (failure.code === 'VARIABLE_UNSET') return `set the variable of ${failure.details.token}, then repeat the command`;
   if (failure.code === 'TRUST_REFUSED') return 'add the directory to "trust": {"project_host_commands": [...]} in your global zuno.json, if you trust it';
@@ -103,8 +106,14 @@ function originOf({ origin, stage }: AnyFailure): string {
 /** A server's words inside our message may hold what it should not repeat. */
 const messageOf = (failure: AnyFailure): string => (failure.code === 'REMOTE_ERROR' ? redactPatterns(failure.message) : failure.message);
 
-/** What is needed to understand and to act, line by line. */
-export function explain(failure: AnyFailure): Line[] {
+/** Where to sign in right now: whole and alone on its line, to be copied. */
+function signInLines(failure: AnyFailure): Line[] {
+  const url = failure.code === 'LOGIN_REQUIRED' ? failure.details.url : undefined;
+  return url === undefined ? [] : [[dim('  sign in '), 'at this address:'], [url]];
+}
+
+/** What is needed to understand and to act, line by line. `next`: a better step than the failure knows. */
+export function explain(failure: AnyFailure, next = nextText(failure)): Line[] {
   const row = (name: string, text: string): Line[] => text.split('\n').map((line, index) => [dim(`  ${(index === 0 ? name : '').padEnd(7)} `), line]);
   return [
     [red('error: '), bold(oneLine(messageOf(failure)))],
@@ -112,7 +121,8 @@ export function explain(failure: AnyFailure): Line[] {
     ...row('cause', redactPatterns(causeText(failure))),
     ...row('repeat', repeatText[failure.recovery]),
     ...row('origin', originOf(failure)),
-    ...row('next', nextText(failure)),
+    ...row('next', next),
+    ...signInLines(failure),
   ];
 }
 
@@ -127,8 +137,8 @@ function redactDeep(value: unknown): unknown {
   return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, redactDeep(one)])) : value;
 }
 
-/** The `error` member of `--json`. */
-export function failureDocument(failure: AnyFailure): object {
+/** The `error` member of `--json`; `next` as for `explain`. */
+export function failureDocument(failure: AnyFailure, next = nextText(failure)): object {
   return {
     code: failure.code,
     stage: failure.stage,
@@ -137,6 +147,6 @@ export function failureDocument(failure: AnyFailure): object {
     recovery: failure.recovery,
     details: shownDetails(failure),
     origin: failure.origin ?? null,
-    hint: nextText(failure),
+    hint: next,
   };
 }

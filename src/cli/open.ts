@@ -9,6 +9,7 @@ import { nearest } from '../base/text.ts';
 import type { Config, Rule, ServerEntry } from '../config/types.ts';
 import type { Host, HostOptions, Person, Reader, ServerRetry } from '../host/types.ts';
 import type { Context } from './command.ts';
+import { addressed } from './hint.ts';
 import { inLightOf } from './interrupt.ts';
 import { dim, yellow } from './span.ts';
 
@@ -115,6 +116,7 @@ export function tellFailures({ terminal }: Context, failures: readonly ServerFai
     terminal.alert(yellow(`${server}: `), failure.message);
     const said = failure.code === 'SERVER_EXITED' || failure.code === 'CONNECTION_CLOSED' ? (failure.details.stderrTail ?? '').trimEnd().split('\n').at(-1) : '';
     if (said) terminal.alert(dim('  its stderr: '), redactPatterns(said));
-    terminal.alert(dim('  next: '), failure.hint ?? `zuno-lite mcp debug ${server}`);
+    terminal.alert(dim('  next: '), addressed(failure.hint ?? 'zuno-lite mcp debug NAME', server));
+    if (failure.code === 'LOGIN_REQUIRED' && failure.details.url !== undefined) terminal.alert(failure.details.url);
   }
 }

@@ -36,10 +36,13 @@ const isOption = (token: string): boolean => token.length > 1 && token.startsWit
 const spellings = (row: CommandRow): readonly (readonly string[])[] => [row.words, ...(row.aliases ?? [])];
 const startsWith = (words: readonly string[], start: readonly string[]): boolean => start.every((word, index) => words[index] === word);
 
+/** Words of the longest name of a command. */
+const LONGEST_NAME = 3;
+
 /** Indexes of the leading operands of argv: the words that can name a command. Global options among them are stepped over. */
 function leadingOperands(argv: readonly string[]): number[] {
   const found: number[] = [];
-  for (let index = 0; index < argv.length && argv[index] !== '--' && found.length < 2; index++) {
+  for (let index = 0; index < argv.length && argv[index] !== '--' && found.length < LONGEST_NAME; index++) {
     const token = argv[index]!;
     if (!isOption(token)) { found.push(index); continue; }
     // Whether an unknown option takes a value is known only once the command is.
@@ -54,7 +57,7 @@ function leadingOperands(argv: readonly string[]): number[] {
 export function findCommand(argv: readonly string[], rows: readonly CommandRow[]): Found {
   const at = leadingOperands(argv);
   const words = at.map((index) => argv[index]!);
-  for (let length = Math.min(2, words.length); length > 0; length--) {
+  for (let length = words.length; length > 0; length--) {
     const row = rows.find((one) => spellings(one).some((spelling) => spelling.length === length && startsWith(words, spelling)));
     if (row !== undefined) return { kind: 'command', row, argv: argv.filter((_, index) => !at.slice(0, length).includes(index)) };
   }

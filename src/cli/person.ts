@@ -2,6 +2,7 @@
  * Who answers during a command: the person at the terminal, and what the command line says beforehand (`--elicit key=value`).
  * Where neither is there, nothing that needs a person is declared to the server.
  */
+import { limits } from '../base/limits.ts';
 import { oneLine } from '../base/text.ts';
 import { isObject, type JsonObject } from '../base/json.ts';
 import type { Host, Person } from '../host/types.ts';
@@ -9,7 +10,7 @@ import type { Elicitation, ElicitationAnswer } from '../mcp/types.ts';
 import type { Context, OptionRow } from './command.ts';
 import { withHost, type Household } from './open.ts';
 import { usageFailure } from './parse.ts';
-import { dim, red, yellow } from './span.ts';
+import { bold, dim, red, yellow } from './span.ts';
 import type { Terminal } from './terminal.ts';
 
 export const elicitOption: OptionRow = { name: 'elicit', value: 'KEY=VALUE', repeat: true, summary: 'answers a form of the server, typed by its fields; on a terminal you are asked for the rest' };
@@ -18,7 +19,7 @@ export const elicitOption: OptionRow = { name: 'elicit', value: 'KEY=VALUE', rep
 export async function withPerson(context: Context, household: Omit<Household, 'person'>, use: (host: Host) => Promise<number>): Promise<number> {
   const { terminal, parsed, signal } = context;
   const given = givenAnswers(parsed.all('elicit'));
-  const asked = terminal.interactive ? (await import('./ask.ts')).personAt(terminal, signal) : {};
+  const asked = terminal.interactive ? { ...(await import('./ask.ts')).personAt(terminal, signal), visit: visitAt(terminal) } : {};
   if (given.size === 0) return withHost(context, { ...household, person: asked }, use);
   const used = new Set<string>();
   const { readField } = await import('./ask.ts');
@@ -27,6 +28,22 @@ export async function withPerson(context: Context, household: Omit<Household, 'p
   const status = await withHost(context, { ...household, person }, use);
   for (const key of given.keys()) if (!used.has(key)) terminal.note(yellow('warning: '), `--elicit ${key} was not asked for`);
   return status;
+}
+
+/**
+ * For commands that only look: what `call` would declare here is declared, so that servers offer the same tools; a question is
+ * called off, for nobody is being served.
+ */
+export function onlooker({ terminal }: Pick<Context, 'terminal'>): { readonly person?: Person } {
+  return terminal.interactive ? { person: { answer: () => Promise.resolve({ action: 'cancel' }) } } : {};
+}
+
+/** Where to sign in: at once, and the address whole on a line of its own. Only `mcp auth` opens a browser. */
+function visitAt(terminal: Terminal): NonNullable<Person['visit']> {
+  return ({ server, host, url, userCode }) => {
+    terminal.alert(yellow('Sign in to '), bold(`"${server}"`), ' at ', bold(host), ...(userCode === undefined ? [] : [' with the code ', bold(userCode)]), dim(`  (this waits ${limits.oauthStartMs / 1000} s; zuno-lite mcp auth ${server} waits longer)`));
+    terminal.alert(url);
+  };
 }
 
 type Given = ReadonlyMap<string, readonly string[]>;

@@ -11,11 +11,15 @@ export interface Column {
   readonly align?: 'right';
   /** Which end gives way. Default: `end`; paths tell more at their end. */
   readonly cut?: 'start' | 'end';
+  /** Left out altogether where not all columns can keep their least: better than many that say nothing. */
+  readonly spare?: true;
 }
 
 const GAP = 2;
 /** What a column that gives way keeps at first, when that is not enough, and when nothing is. */
 const LEAST = [12, 6, 1];
+/** Where nothing limits the width, one long cell must not push all the others far to the right: it stands out instead. */
+const ALIGNED = 60;
 
 // Blocks of characters that take two cells on a terminal (Unicode East Asian Width W and F, emoji), first and last code point.
 const WIDE: readonly (readonly [number, number])[] = [
@@ -75,19 +79,36 @@ function shrinkTo(widths: number[], columns: readonly Column[], width: number): 
   }
 }
 
+/** The columns with anything in them, as many as have room. */
+function columnsFor(columns: readonly Column[], natural: readonly number[], width: number): number[] {
+  const used = natural.flatMap((cells, index) => (cells > 0 ? [index] : []));
+  const least = (index: number): number => (columns[index]!.shrink === undefined ? natural[index]! : Math.min(natural[index]!, columns[index]!.least ?? LEAST[0]!));
+  while (used.reduce((sum, index) => sum + least(index) + GAP, -GAP) > width) {
+    const spare = used.findLastIndex((index) => columns[index]!.spare === true);
+    if (spare < 0) break;
+    used.splice(spare, 1);
+  }
+  return used;
+}
+
 /** Lines of the table, the titles first (dimmed). A column without any content is left out. `width` is `Infinity` where nothing limits it. */
 export function layOut(columns: readonly Column[], rows: readonly (readonly Span[])[], width: number): Line[] {
-  const used = columns.map((_, index) => index).filter((index) => rows.some((row) => textOf(row[index] ?? '') !== ''));
+  const natural = columns.map(({ title }, index) => {
+    const most = rows.reduce((cells, row) => Math.max(cells, displayWidth(textOf(row[index] ?? ''))), 0);
+    return most === 0 ? 0 : Math.max(most, displayWidth(title));
+  });
+  const used = columnsFor(columns, natural, width);
   const shown = used.map((index) => columns[index]!);
   const body = rows.map((row) => used.map((index) => { const cell = row[index] ?? ''; return { text: textOf(cell), style: styleOf(cell) }; }));
   const cells = [shown.map((column) => ({ text: column.title, style: 'dim' as Style | undefined })), ...body];
-  const widths = shown.map((_, index) => cells.reduce((most, row) => Math.max(most, displayWidth(row[index]!.text)), 0));
+  const widths = used.map((index) => natural[index]!);
   shrinkTo(widths, shown, width);
+  const limited = Number.isFinite(width);
   return cells.map((row) => {
     const line: Span[] = [];
     row.forEach(({ text, style }, index) => {
       const cut = (shown[index]!.cut === 'start' ? fitEnd : fit)(text, widths[index]!);
-      const padding = ' '.repeat(widths[index]! - displayWidth(cut));
+      const padding = ' '.repeat(Math.max(0, (limited ? widths[index]! : Math.min(widths[index]!, ALIGNED)) - displayWidth(cut)));
       const last = index === row.length - 1;
       if (shown[index]!.align === 'right') line.push(padding, painted(cut, style));
       else line.push(painted(cut, style), last ? '' : padding);

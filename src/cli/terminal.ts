@@ -43,8 +43,11 @@ export interface Terminal {
   document(value: unknown): void;
   /** A line on stderr that the next one replaces; only on a terminal. Empty text takes it away. */
   live(text: string): void;
-  /** Asks on stderr, reads one line; `undefined` at the end of input or when the signal aborts. */
-  question(prompt: readonly Span[], signal?: AbortSignal): Promise<string | undefined>;
+  /**
+   * Asks on stderr, reads one line; `undefined` at the end of input or when the signal aborts. With `pasted` the lines that come in one
+   * burst are one answer: a terminal wraps what is copied from it.
+   */
+  question(prompt: readonly Span[], signal?: AbortSignal, pasted?: boolean): Promise<string | undefined>;
   /** All of stdin as text. Throws USAGE on a terminal, LIMIT_EXCEEDED over 64 MiB. */
   readInput(): Promise<string>;
 }
@@ -84,16 +87,23 @@ async function readAll(stdin: Input): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-async function ask(system: System, prompt: string, signal: AbortSignal | undefined): Promise<string | undefined> {
+const BURST_MS = 150;
+
+async function ask(system: System, prompt: string, signal: AbortSignal | undefined, pasted: boolean): Promise<string | undefined> {
   const { createInterface } = await import('node:readline');
   return new Promise((resolve) => {
-    const reader = createInterface({ input: system.stdin, output: system.stderr, terminal: true });
-    let answer: string | undefined;
-    const end = (): void => reader.close();
-    reader.on('line', (line) => { answer = line; end(); });
+    const reader = createInterface({ input: system.stdin, output: system.stderr, terminal: true, ...(pasted && { historySize: 0 }) });
+    let answer: string | undefined, burst: NodeJS.Timeout | undefined;
+    const end = (): void => { clearTimeout(burst); reader.close(); };
+    reader.on('line', (line) => {
+      answer = `${answer ?? ''}${line}`;
+      if (!pasted) { end(); return; }
+      clearTimeout(burst);
+      burst = setTimeout(end, BURST_MS);
+    });
     // Raw mode keeps Ctrl-C from becoming a signal: it is handed on as one, so that the walk out is the same everywhere.
     reader.on('SIGINT', () => { end(); process.emit('SIGINT', 'SIGINT'); });
-    reader.on('close', () => { signal?.removeEventListener('abort', end); resolve(answer); });
+    reader.on('close', () => { clearTimeout(burst); signal?.removeEventListener('abort', end); resolve(answer); });
     if (signal?.aborted) { end(); return; }
     signal?.addEventListener('abort', end, { once: true });
     reader.setPrompt(prompt);
@@ -149,11 +159,11 @@ export function createTerminal(system: System, settings: TerminalSettings = {}):
       live = true;
       write(system.stderr, `\r\u001b[2K${fit(oneLine(text), (system.stderr.columns || 80) - 1)}`);
     },
-    question: async (prompt, signal) => {
+    question: async (prompt, signal, pasted = false) => {
       clear();
       asking = true;
       try {
-        return await ask(system, paint(prompt, colorful), signal);
+        return await ask(system, paint(prompt, colorful), signal, pasted);
       } finally {
         asking = false;
       }

@@ -55,18 +55,19 @@ function foreignSource(file: string): (typeof importSources)[number] | undefined
 
 function declarationsOf(file: string, text: string, places: ImportPlaces): readonly Declaration[] {
   const source = foreignSource(file);
-  if (source !== undefined) return readImport({ source, file, own: false }, places)?.declarations ?? [];
+  if (source !== undefined) return readImport({ source, file, own: false, text }, places)?.declarations ?? [];
   return readDeclarations(layerOf({ kind: 'project', source: file, trusted: false, directory: path.dirname(file) }, text), places.home).declarations;
 }
 
 function reviewed({ name, fields }: Declaration): ReviewedServer {
-  const { command, args, cwd, url, environment, headers } = fields;
-  const texts = [command?.value, ...args?.value ?? [], cwd?.value, url?.value, ...[environment, headers].flatMap((map) => [...map?.value?.values() ?? []].map((cell) => cell.value))];
+  const { command, args, cwd, url, environment, headers, headersCommand } = fields;
+  const runs = command?.value === undefined ? headersCommand?.value : [command.value, ...args?.value ?? []];
+  const texts = [...runs ?? [], cwd?.value, url?.value, ...[environment, headers].flatMap((map) => [...map?.value?.values() ?? []].map((cell) => cell.value))];
   const reads = texts.filter((one): one is Template => one !== undefined).flatMap((one) => references(one).map(({ token }) => token));
   const settings = fields.oauth?.value === undefined || fields.oauth.value === false ? [] : JSON.stringify(plain(fields.oauth.value)).match(/\{(?:env|file):[^{}]+\}|\$\{[^{}]+\}/g) ?? [];
   return {
     name, sets: [...environment?.value?.keys() ?? []], reads: [...new Set([...reads, ...settings])],
-    ...(command?.value === undefined ? {} : { runs: [command.value, ...args?.value ?? []].map(({ source }) => redactPatterns(source)) }),
+    ...(runs === undefined ? {} : { runs: runs.map(({ source }) => redactPatterns(source)) }),
     ...(url?.value === undefined ? {} : { reaches: maskUrl(url.value.source) }),
     ...(cwd?.value === undefined ? {} : { cwd: cwd.value.source }),
   };

@@ -29,6 +29,7 @@ const zunoKeys: Dialect['keys'] = {
   environment: field.environment,
   url: field.url,
   headers: field.headers,
+  headersCommand: field.headersCommand,
   oauth: field.oauth,
   caFile: field.caFile,
   certFile: field.certFile,
@@ -53,6 +54,7 @@ const stdioKeys: Dialect['keys'] = {
   url: field.url,
   headers: field.headers,
   http_headers: field.older('http_headers', 'headers', 'headers', field.headers),
+  headersCommand: field.headersCommand,
   oauth: field.oauth,
   enabled: field.enabled,
   enable: field.otherSwitch('enable', true),
@@ -68,13 +70,13 @@ const stdioKeys: Dialect['keys'] = {
   startup_timeout_sec: field.dropped('"startup_timeout_sec" means nothing here and is left out'),
 };
 
-const stdioHostKeys = ['command', 'args', 'cwd', 'env', 'environment'] as const;
+const stdioHostKeys = ['command', 'args', 'cwd', 'env', 'environment', 'headersCommand'] as const;
 
 /** From low to high: inside one file a later row merges over an earlier one. */
 export const dialects: readonly Dialect[] = [
   { name: 'mcpServers', path: ['mcpServers'], keys: stdioKeys, hostKeys: stdioHostKeys, syntax: 'dollar', requestMs: limits.requestMsLong },
   { name: 'mcp.servers', path: ['mcp', 'servers'], keys: stdioKeys, hostKeys: stdioHostKeys, syntax: 'dollar', requestMs: limits.requestMsLong },
-  { name: 'zuno', path: ['mcp'], keys: zunoKeys, hostKeys: ['command', 'cwd', 'environment'], syntax: 'zuno', requestMs: limits.requestMs },
+  { name: 'zuno', path: ['mcp'], keys: zunoKeys, hostKeys: ['command', 'cwd', 'environment', 'headersCommand'], syntax: 'zuno', requestMs: limits.requestMs },
 ];
 
 /** One entry of one file. */

@@ -3,7 +3,7 @@
  * stays as it is, the file is replaced as a whole under a lock, and the outcome says which file and layer it was.
  */
 import * as path from 'node:path';
-import { Failure, type Origin } from '../base/failure.ts';
+import { Failure, type Origin, type Problem } from '../base/failure.ts';
 import { exists, makeDirectory, readText, realPath, withLock, writeFileAtomic } from '../base/files.ts';
 import { limits } from '../base/limits.ts';
 import type { Paths } from '../base/paths.ts';
@@ -184,10 +184,10 @@ async function change(target: Target, name: string, options: EditOptions, rewrit
     const found = declared(before, name, target, options);
     const edited = rewrite(before, found, source);
     const after = declared(edited.text, name, target, options);
-    const problems = after.flatMap((declaration) => declaration.problems);
+    const problems = after.flatMap(problemsOf);
     // What was broken before may stay so while something else of it changes; nothing gets broken here.
-    if (problems.length > found.flatMap((declaration) => declaration.problems).length) {
-      throw new Failure('CONFIG_INVALID', problems[0]!.message, { stage: 'config', details: { file, problems: problems.map(({ pointer, message }) => ({ pointer, message })) } });
+    if (problems.length > found.flatMap(problemsOf).length) {
+      throw new Failure('CONFIG_INVALID', problems.at(-1)!.message, { stage: 'config', details: { file, problems: problems.map(({ pointer, message }) => ({ pointer, message })) } });
     }
     const same = edited.text === before;
     const write = !same && options.dryRun !== true;
@@ -201,6 +201,14 @@ async function change(target: Target, name: string, options: EditOptions, rewrit
   if (options.dryRun === true) return run();
   makeDirectory(path.dirname(file));
   return withLock(`${realPath(file) ?? file}.lock`, run, { waitMs: limits.lockWaitMs });
+}
+
+/** What is wrong with an entry by itself; what other layers add to it is not known here. */
+function problemsOf({ name, fields, at, problems }: Declaration): Problem[] {
+  const kind = fields.kind?.value ?? (fields.command?.value !== undefined ? 'local' : fields.url?.value !== undefined ? 'remote' : undefined);
+  const strangers = kind === 'local' ? ['url', 'headers', 'oauth', 'transport'] as const : kind === 'remote' ? ['command', 'environment', 'cwd'] as const : [];
+  const stray = strangers.filter((key) => fields[key] !== undefined && fields[key].value !== undefined);
+  return [...problems, ...stray.map((key) => ({ pointer: `${at.key}.${key}`, message: `Cannot use the server "${name}": "${key}" does not belong to a ${kind} server` }))];
 }
 
 /** The entry as it stands in the text, moved to the left edge, with everything masked that may be a secret. */

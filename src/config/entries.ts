@@ -17,6 +17,8 @@ export interface EntryContext {
 }
 
 const tlsKeys = ['caFile', 'certFile', 'keyFile'] as const;
+/** What a project file may say under `oauth`: nothing that moves credentials or lowers a check. */
+export const projectOAuthKeys: readonly string[] = ['clientId', 'scope'];
 
 type Complain = (severity: 'error' | 'warning', at: At, message: string) => void;
 
@@ -158,6 +160,10 @@ function cutForeignSecrets(fields: Fields, complain: Complain): void {
     fields.headers = { value: own, at: headers.at };
   }
   if (oauth?.at.layer.trusted === true && oauth.value !== false) delete fields.oauth;
+  if (fields.headersCommand?.at.layer.trusted === true) {
+    complain('warning', url.at, '"url": a project file chose it, so the headersCommand of trusted layers is left out');
+    delete fields.headersCommand;
+  }
   const certificates = tlsKeys.filter((key) => fields[key]?.at.layer.trusted === true);
   if (certificates.length > 0) complain('warning', url.at, '"url": a project file chose it, so the certificates of trusted layers are left out');
   for (const key of certificates) delete fields[key];
@@ -172,7 +178,7 @@ function buildEntry(name: string, draft: Draft, context: EntryContext, complain:
   if (kind === undefined) { complain('error', key('type'), '"type" is missing, and so are "command" and "url"'); return undefined; }
   const invalidBefore = draft.sources.some((source) => source.problems.length > 0);
   refuseForeignReferences(fields, context, complain);
-  const stray = kind === 'local' ? [fields.url, fields.headers, fields.oauth, fields.transport, ...tlsKeys.map((one) => fields[one])] : [fields.command, fields.args, fields.environment, fields.cwd];
+  const stray = kind === 'local' ? [fields.url, fields.headers, fields.headersCommand, fields.oauth, fields.transport, ...tlsKeys.map((one) => fields[one])] : [fields.command, fields.args, fields.environment, fields.cwd];
   for (const cell of stray) {
     if (cell !== undefined && cell.value !== undefined) complain('error', cell.at, `"${cell.at.key.split('.').at(-1)}" does not belong to a ${kind} server`);
   }
@@ -189,8 +195,20 @@ function buildEntry(name: string, draft: Draft, context: EntryContext, complain:
   }
   const url = fields.url?.value;
   if (url === undefined) { if (!invalidBefore) complain('error', key('url'), '"url" is missing'); return undefined; }
-  const oauth = fields.oauth?.value;
-  return { ...base, kind, transport: fields.transport?.value ?? 'auto', url, headers: templatesOf(fields.headers), oauth: oauth === undefined || oauth === false ? oauth : plain(oauth) as Readonly<Record<string, unknown>>, ...certificatesOf(fields, context, complain) };
+  return { ...base, kind, transport: fields.transport?.value ?? 'auto', url, headers: templatesOf(fields.headers), ...signInOf(fields, context, complain), ...certificatesOf(fields, context, complain) };
+}
+
+/** How credentials are come by. Of an object that a project wrote, what concerns this machine's safety is left out. */
+function signInOf({ oauth, headersCommand }: Fields, { trust }: EntryContext, complain: Complain): Pick<RemoteEntry, 'oauth' | 'oauthTexts' | 'headersCommand'> {
+  const command = headersCommand?.value === undefined ? {} : { headersCommand: { words: headersCommand.value, directory: headersCommand.at.layer.directory, origin: originOf(headersCommand.at) } };
+  if (oauth?.value === undefined || oauth.value === false) return { ...command, oauth: oauth?.value };
+  const members = oauth.value.kind === 'object' ? [...oauth.value.members] : [];
+  const kept = members.filter(([key, setting]) => {
+    const may = projectOAuthKeys.includes(key) || trust.admitted(oauth.at.layer);
+    if (!may) complain('warning', setting.at, `"oauth.${key}": a project file may set ${projectOAuthKeys.join(' and ')} alone; it is left out`);
+    return may;
+  });
+  return { ...command, oauth: Object.fromEntries(kept.map(([key, setting]) => [key, plain(setting)])), ...(oauth.texts !== undefined && { oauthTexts: oauth.texts }) };
 }
 
 /** Relative to the file that names them. */
@@ -240,6 +258,6 @@ function refuseForeignReferences(fields: Fields, { trust }: EntryContext, compla
   const tokens = (template: Template | undefined): string[] => (template === undefined ? [] : references(template).map((reference) => reference.token));
   for (const cell of [fields.command, fields.cwd, fields.url]) if (cell !== undefined) look(cell.at, tokens(cell.value));
   for (const map of [fields.environment, fields.headers]) for (const cell of map?.value?.values() ?? []) look(cell.at, tokens(cell.value));
-  if (fields.args?.value !== undefined) look(fields.args.at, fields.args.value.flatMap(tokens));
+  for (const list of [fields.args, fields.headersCommand]) if (list?.value !== undefined) look(list.at, list.value.flatMap(tokens));
   if (fields.oauth?.value !== undefined && fields.oauth.value !== false) look(fields.oauth.at, JSON.stringify(plain(fields.oauth.value)).match(/\{(?:env|file):[^{}]+\}|\$\{[^{}]+\}/g) ?? []);
 }

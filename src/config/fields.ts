@@ -16,7 +16,9 @@ export interface Fields {
   environment?: Cell<ReadonlyMap<string, Cell<Template>>>;
   url?: Cell<Template>;
   headers?: Cell<ReadonlyMap<string, Cell<Template>>>;
-  oauth?: Cell<false | Setting>;
+  /** `texts`: what the references inside it are relative to. */
+  oauth?: Cell<false | Setting> & { readonly texts?: TemplateContext };
+  headersCommand?: Cell<readonly Template[]>;
   caFile?: Cell<Template>;
   certFile?: Cell<Template>;
   keyFile?: Cell<Template>;
@@ -164,10 +166,23 @@ export const url = reader('url', (setting, context) => {
   return undefined;
 });
 
-export const oauth = reader('oauth', (setting, context) => {
+const oauthValue = reader('oauth', (setting, context) => {
   if (setting.kind === 'object') return setting;
   if (setting.kind === 'scalar' && setting.value === false) return false;
   context.invalid(setting.at, `an object or false is due, not ${kindName(setting)}`);
+  return undefined;
+});
+
+export const oauth: FieldReader = (draft, setting, context) => {
+  oauthValue(draft, setting, context);
+  draft.oauth = { ...draft.oauth!, texts: context.template };
+};
+
+/** A program that prints headers: a list, never a shell line. */
+export const headersCommand = reader('headersCommand', (setting, context) => {
+  const words = templates(setting, context);
+  if (words === undefined || words[0]?.source.trim()) return words;
+  context.invalid(setting.at, 'the program is missing');
   return undefined;
 });
 

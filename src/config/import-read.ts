@@ -16,7 +16,14 @@ import { kindName, originOf, settingFrom, settingOf, type At, type Layer, type O
 import { parseToml } from './toml.ts';
 import type { Diagnostic, LoadedLayer } from './types.ts';
 
-export interface ImportFile { readonly source: ImportSource; readonly file: string; readonly own: boolean }
+export interface ImportFile {
+  readonly source: ImportSource;
+  readonly file: string;
+  /** The person's, or one that the person named. */
+  readonly own: boolean;
+  /** Its content, when it was read already. */
+  readonly text?: string;
+}
 
 export interface Imported {
   readonly declarations: readonly Declaration[];
@@ -37,8 +44,8 @@ export function importFiles(source: ImportSource, places: ImportPlaces, options:
 }
 
 /** The entries of one file; `undefined` when there is none. Fails with CONFIG_UNREADABLE or CONFIG_INVALID. */
-export function readImport({ source, file, own }: ImportFile, places: ImportPlaces): Imported | undefined {
-  const layer = readForeign(source, file, own);
+export function readImport({ source, file, own, text }: ImportFile, places: ImportPlaces): Imported | undefined {
+  const layer = readForeign(source, file, own, text);
   if (layer === undefined) return undefined;
   const notices: Diagnostic[] = [];
   const found = new Map<string, Declaration>();
@@ -62,8 +69,8 @@ function isSwitchOnly(source: ImportSource, setting: Setting): boolean {
   return source.name === 'mcp-json' && setting.kind !== 'object';
 }
 
-function readForeign(source: ImportSource, file: string, own: boolean): Layer | undefined {
-  const text = readText(file, limits.importFileBytes, { keepBom: true });
+function readForeign(source: ImportSource, file: string, own: boolean, known: string | undefined): Layer | undefined {
+  const text = known ?? readText(file, limits.importFileBytes, { keepBom: true });
   if (text === undefined) return undefined;
   const base = { kind: 'import', source: file, trusted: own, directory: path.dirname(file) } as const;
   const origin = { file, layer: 'import' };

@@ -76,6 +76,7 @@ function toldBy(fields: Fields): Told[] {
   map(found, 'environment', fields.environment);
   add('url', fields.url, (url) => maskUrl(url.source));
   map(found, 'headers', fields.headers);
+  add('headersCommand', fields.headersCommand, (words) => words.map(source));
   add('oauth', fields.oauth, (oauth) => (oauth === false ? false : maskDeep(plain(oauth), maskText)));
   for (const key of ['caFile', 'certFile', 'keyFile'] as const) add(key, fields[key], source);
   add('enabled', fields.enabled, (enabled) => enabled);

@@ -24,7 +24,8 @@ export interface At { readonly layer: Pick<Layer, 'kind' | 'source' | 'trusted' 
 
 /** A value of a layer, or of several merged ones. Maps keep the order of keys and know no prototype. */
 export type Setting =
-  | { readonly kind: 'object'; readonly members: ReadonlyMap<string, Setting>; readonly at: At }
+  /** `whole`: it stood over something that is no object, so nothing below shines through, in whatever order layers are merged. */
+  | { readonly kind: 'object'; readonly members: ReadonlyMap<string, Setting>; readonly at: At; readonly whole?: true }
   | { readonly kind: 'array'; readonly items: readonly Setting[]; readonly at: At }
   | { readonly kind: 'scalar'; readonly value: string | number | boolean | null; readonly at: At };
 export type ObjectSetting = Setting & { readonly kind: 'object' };
@@ -92,13 +93,14 @@ export function settingOf(node: JsoncNode, layer: At['layer'], key: string, offs
 /** Objects merge deep, everything else replaces, null removes. Keys keep the order in which the lower layer had them. */
 export function merge(lower: Setting | undefined, upper: Setting): Setting | undefined {
   if (isNull(upper)) return undefined;
-  if (upper.kind !== 'object') return upper;
+  if (upper.kind !== 'object' || upper.whole === true) return upper;
   const members = new Map(lower?.kind === 'object' ? lower.members : []);
   for (const [key, value] of upper.members) {
     const merged = merge(members.get(key), value);
     if (merged === undefined) members.delete(key); else members.set(key, merged);
   }
-  return { kind: 'object', members, at: upper.at };
+  const whole = lower !== undefined && (lower.kind !== 'object' || lower.whole === true);
+  return { kind: 'object', members, at: upper.at, ...(whole ? { whole } : {}) };
 }
 
 /** The value at a path of keys. */

@@ -78,7 +78,7 @@ export function readConfig(options: LoadOptions): LoadedConfig {
   const entries = buildEntries(declarations, context);
   diagnostics.push(...entries.diagnostics);
   const servers = withBuiltIn(entries.servers, entries.drafts, options.builtIn, context, diagnostics);
-  for (const { severity, code, message, origin } of diagnostics) options.log?.({ level: severity, event: code.replace('_', '.'), message, fields: { file: origin.file, line: origin.line, key: origin.key } });
+  for (const { severity, code, message, origin } of diagnostics) options.log?.({ level: code === 'config_import_partial' ? 'info' : severity, event: code.replace('_', '.'), message, fields: { file: origin.file, line: origin.line, key: origin.key } });
   const config: Config = {
     servers, permissions: settings.permissions, concurrency: { connections: settings.connections }, mcpEnabled: settings.mcpEnabled,
     naming: settings.naming, diagnostics, layers: [...foreign.states, ...states], admissions, workspace,

@@ -131,12 +131,21 @@ function readXml(source: string): unknown {
   let at = 0;
   const skipBlank = (): void => { for (let next = list[at]; next?.kind === 'text' && next.text.trim() === ''; next = list[at]) at += 1; };
   const next = (): Token => { skipBlank(); return list[at++] ?? fail('it is cut off'); };
-  const peekClose = (): boolean => { skipBlank(); return list[at]?.kind === 'close'; };
+  /** Whether the element that is open ends here; what ends must be what is open. */
+  const ends = (name: string): boolean => {
+    skipBlank();
+    const token = list[at];
+    if (token?.kind !== 'close') return false;
+    if (token.name !== name) fail(`<${name}> is not closed`);
+    at += 1;
+    return true;
+  };
 
   /** The text up to the closing tag of the element that was just opened. */
   function content(name: string): string {
     let text = '';
-    for (let token = list[at++]; token?.kind !== 'close'; token = list[at++]) {
+    while (!(list[at]?.kind === 'close' && ends(name))) {
+      const token = list[at++];
       if (token?.kind !== 'text') fail(`<${name}> is not closed`);
       text += token.text;
     }
@@ -151,7 +160,7 @@ function readXml(source: string): unknown {
     switch (name) {
       case 'true': case 'false': if (!empty) content(name); return name === 'true';
       case 'dict': return empty ? {} : dictionary(depth);
-      case 'array': { const items: unknown[] = []; if (!empty) { while (!peekClose()) items.push(element(depth + 1)); at += 1; } return items.filter((item) => item !== undefined); }
+      case 'array': { const items: unknown[] = []; if (!empty) while (!ends('array')) items.push(element(depth + 1)); return items.filter((item) => item !== undefined); }
       case 'string': case 'date': return empty ? '' : content(name);
       case 'integer': case 'real': { const text = empty ? '' : content(name).trim(); return text !== '' && Number.isFinite(Number(text)) ? Number(text) : fail(`"${text.slice(0, 20)}" is no number`); }
       case 'data': if (!empty) content(name); return undefined;
@@ -161,13 +170,12 @@ function readXml(source: string): unknown {
 
   function dictionary(depth: number): JsonObject {
     const members: [string, unknown][] = [];
-    while (!peekClose()) {
+    while (!ends('dict')) {
       const token = next();
       if (token.kind !== 'open' || token.name !== 'key') fail('a <key> is due');
       const key = content('key'), value = element(depth + 1);
       if (value !== undefined) members.push([key, value]);
     }
-    at += 1;
     return Object.fromEntries(members);
   }
 

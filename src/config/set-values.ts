@@ -7,7 +7,7 @@ import type { Dialect } from './dialects.ts';
 type Kind = 'text' | 'list' | 'map' | 'switch' | 'number' | 'oauth';
 
 const KINDS: Readonly<Record<string, Kind>> = {
-  type: 'text', transport: 'text', command: 'list', args: 'list', cwd: 'text', environment: 'map', env: 'map', url: 'text', headers: 'map', http_headers: 'map', oauth: 'oauth',
+  type: 'text', transport: 'text', command: 'list', args: 'list', cwd: 'text', environment: 'map', env: 'map', url: 'text', headers: 'map', headersCommand: 'list', http_headers: 'map', oauth: 'oauth',
   caFile: 'text', certFile: 'text', keyFile: 'text', enabled: 'switch', enable: 'switch', disabled: 'switch', timeout: 'number', timeoutMs: 'number', protocol: 'text', protocolVersion: 'text',
 };
 /** Members of `oauth` that are no text. */

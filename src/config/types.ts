@@ -66,6 +66,10 @@ export interface RemoteEntry extends EntryBase {
   readonly headers: Readonly<Record<string, Template>>;
   /** `false` suppresses detection; an object is validated by the OAuth part. */
   readonly oauth: false | Readonly<Record<string, unknown>> | undefined;
+  /** How the references inside `oauth` are read: what `expandTexts` needs. */
+  readonly oauthTexts?: { readonly directory: string; readonly home: string; readonly syntax: 'zuno' | 'dollar' };
+  /** A program that prints headers, run in the directory of the file that names it. */
+  readonly headersCommand?: { readonly words: readonly Template[]; readonly directory: string; readonly origin: Origin };
   /** PEM files, absolute: authorities trusted in addition to the usual ones; our certificate (chain) and its private key. */
   readonly caFile?: OriginOf<string>;
   readonly certFile?: OriginOf<string>;

@@ -63,7 +63,7 @@ export function createConnections(config: Config, connect: Connect, retrying: { 
     if (closing !== undefined) return Promise.reject(closed(server));
     if (slot.open !== undefined) return Promise.resolve(slot.open);
     slot.opening ??= reach(slot).finally(() => { slot.opening = undefined; });
-    return signal === undefined ? slot.opening : patience(slot.opening, signal, server);
+    return signal === undefined ? slot.opening : patience(slot.opening, signal, slot.entry);
   }
 
   /** A program that does not start will not start by itself; a server on the network may. Nobody's place is held while it waits. */
@@ -144,9 +144,9 @@ export function contextOf(entry: ServerEntry): { readonly origin: ServerEntry['o
 }
 
 /** The caller stops waiting; the attempt, which others may share, goes on. */
-function patience<T>(work: Promise<T>, signal: AbortSignal, server: string): Promise<T> {
+function patience<T>(work: Promise<T>, signal: AbortSignal, { name, origin }: ServerEntry): Promise<T> {
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(new Failure('CANCELED', `Cannot connect to the server "${server}": it was canceled`, { stage: 'connect', details: {}, recovery: 'retryable' }));
+    const onAbort = (): void => reject(new Failure('CANCELED', `Cannot connect to the server "${name}": it was canceled`, { stage: 'connect', details: {}, recovery: 'retryable', origin }));
     if (signal.aborted) { work.catch(() => {}); onAbort(); return; }
     signal.addEventListener('abort', onAbort, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));

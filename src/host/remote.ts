@@ -30,7 +30,7 @@ export async function remoteCarrier(entry: RemoteEntry, context: ConnectContext,
 }
 
 /** A client with the certificates of this entry. Fails with CONFIG_UNREADABLE or CONFIG_INVALID that name file and key. */
-function httpFor(entry: RemoteEntry, pems: Pems, { environment }: Pick<ConnectContext, 'environment'>, { connection: onConnection }: Pick<Witness, 'connection'>): Http {
+export function httpFor(entry: RemoteEntry, pems: Pems, { environment }: Pick<ConnectContext, 'environment'>, { connection: onConnection }: Pick<Witness, 'connection'>): Http {
   try {
     return createHttp({ environment, onConnection, ...pems });
   } catch (error) {
@@ -38,9 +38,9 @@ function httpFor(entry: RemoteEntry, pems: Pems, { environment }: Pick<ConnectCo
   }
 }
 
-interface Pems { readonly ca: string | undefined; readonly cert: string | undefined; readonly key: string | undefined }
+export interface Pems { readonly ca: string | undefined; readonly cert: string | undefined; readonly key: string | undefined }
 
-function pemsOf(entry: RemoteEntry): Pems {
+export function pemsOf(entry: RemoteEntry): Pems {
   return { ca: pem(entry, 'caFile'), cert: pem(entry, 'certFile'), key: pem(entry, 'keyFile') };
 }
 

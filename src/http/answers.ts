@@ -1,5 +1,6 @@
 /** Answers that came in time and whole but are not what was asked for: statuses, pages instead of JSON, redirects that are not followed. */
 import { Failure } from '../base/failure.ts';
+import { isObject, parseJson } from '../base/json.ts';
 import { limits } from '../base/limits.ts';
 import { redactPatterns } from '../base/redact.ts';
 import { oneLine, shorten } from '../base/text.ts';
@@ -40,6 +41,16 @@ export function excerptOf(body: string, headers: ResponseHeaders): string {
   return shorten(redactPatterns(oneLine(text)), limits.excerptBytes);
 }
 
+/** The body of an error with its message alone, as JSON-RPC, OAuth and most services put it into JSON: the braces around it help nobody. */
+function plainly(answer: Answer): Answer {
+  const value = mediaType(answer.headers).endsWith('json') ? parseJson(answer.body)?.value : undefined;
+  if (!isObject(value)) return answer;
+  const { error, error_description: description, message, detail } = value;
+  const words = (isObject(error) ? [error['message']] : [error, description ?? message ?? detail]).filter((one) => typeof one === 'string' && one !== '');
+  // Not with a colon: what follows `token:` is taken for one.
+  return words.length === 0 ? answer : { ...answer, body: words.join(', ') };
+}
+
 export function looksLikeHtml(body: string, headers: ResponseHeaders): boolean {
   const type = mediaType(headers);
   if (type === 'text/html' || type === 'application/xhtml+xml') return true;
@@ -66,8 +77,8 @@ function described(answer: Answer): string {
 
 const HINTS: Readonly<Record<number, string>> = {
   401: 'Sign in: zuno-lite mcp auth NAME, or set an Authorization header',
-  403: 'The account or token lacks the right for this',
-  404: 'Check the path of the url',
+  403: 'The account or token lacks the right for this, or the server admits only another host name or Origin',
+  404: 'Check the path of the url; often it is /mcp or /sse',
   405: 'Check the path of the url; a server of the older HTTP+SSE kind is added with --transport sse',
   406: 'The server offers neither JSON nor an event stream here: check the path of the url',
   413: 'The request is too large for the server; send less',
@@ -82,10 +93,10 @@ export function statusFailure(answer: Answer): AnyFailure {
   const shown = shownUrl(answer.url);
   const recovery: Recovery = status === 408 || status === 429 || status >= 500 ? 'retryable' : 'blocked';
   const wait = retryAfterMs(answer.headers);
-  const body = described(answer);
+  const told = plainly(answer), body = described(told);
   return new Failure('HTTP_STATUS', `Cannot use "${shown}": the server answers ${status}${body === '' ? '' : ` with ${body}`}`, {
     stage: answer.stage, recovery, hint: HINTS[status] ?? (status >= 500 ? 'The server has a fault of its own: see its log' : undefined),
-    details: { status, url: shown, excerpt: excerptOf(answer.body, answer.headers), ...(wait !== undefined && { retryAfterMs: wait }) },
+    details: { status, url: shown, excerpt: excerptOf(told.body, told.headers), ...(wait !== undefined && { retryAfterMs: wait }) },
   }) as AnyFailure;
 }
 
@@ -93,10 +104,10 @@ export function statusFailure(answer: Answer): AnyFailure {
 export function contentFailure(answer: Answer, wanted = 'JSON'): AnyFailure {
   const html = looksLikeHtml(answer.body, answer.headers);
   const type = mediaType(answer.headers);
-  const got = html ? described(answer) : answer.body.trim() === '' ? 'an empty body' : `${type === '' ? 'a body without content type' : type}${type.endsWith('json') ? ' that cannot be parsed' : ''}: ${described(answer)}`;
+  const got = html ? described(answer) : answer.body.trim() === '' ? 'an empty body' : `${type === '' ? 'a body without content type' : type}${type.endsWith('json') && parseJson(answer.body) === undefined ? ' that cannot be parsed' : ''}: ${described(answer)}`;
   return new Failure('PROTOCOL_VIOLATION', `Cannot read the answer of "${shownUrl(answer.url)}": status ${answer.status} with ${got} instead of ${wanted}`, {
     stage: answer.stage, details: { excerpt: excerptOf(answer.body, answer.headers), sent: 'yes' },
-    hint: html ? 'Check the path of the url; a sign-in page or a proxy may stand in between' : undefined,
+    hint: html ? 'Check the path of the url; a sign-in page or a proxy may stand in between' : type === '' || type.endsWith('json') ? undefined : 'Check the url: another service seems to answer there',
   }) as AnyFailure;
 }
 

@@ -43,6 +43,11 @@ export interface HttpRequest {
   readonly maxBytes?: number | undefined;
   /** Where in the walk of a call this stands; default `call`. Failures to connect say `connect`. */
   readonly stage?: Stage | undefined;
+  /**
+   * Told by what decorates requests before it has somebody sign in, a program run, or the like: this may take so many milliseconds, in
+   * which nothing is on its way, so that no bound of the receiver's should count them. A negative number takes back what was left over.
+   */
+  readonly onHold?: ((ms: number) => void) | undefined;
   onHead(head: ResponseHead): void;
   /** Decoded bytes. The receiver may keep the chunk. */
   onData(chunk: Uint8Array): void;

@@ -2,6 +2,7 @@
  * The decorator that the transports send through: adds the token, watches the head of the answer for a 401 or an `insufficient_scope`,
  * has the flow cure it, and repeats the request once for each of the two. Everything else streams through untouched.
  */
+import { now } from '../base/deadline.ts';
 import { toFailure } from '../base/failure.ts';
 import { isObject, parseJson } from '../base/json.ts';
 import { parseUrl } from '../http/url.ts';
@@ -51,10 +52,12 @@ function start(send: SendRequest, request: HttpRequest, name: string, flow: Flow
   /** Runs the flow, then the request again with what it brings. */
   const cure = (work: (signal: AbortSignal) => Promise<Tokens>): void => {
     const patience = waiting = new AbortController();
+    const startedAt = now();
+    request.onHold?.(flow.patienceMs);
     const onAbort = (): void => patience.abort(request.signal?.reason);
     if (request.signal?.aborted === true) onAbort(); else request.signal?.addEventListener('abort', onAbort, { once: true });
     work(patience.signal).then(
-      (tokens) => { waiting = undefined; if (!over) attempt(tokens); },
+      (tokens) => { waiting = undefined; request.onHold?.(now() - startedAt - flow.patienceMs); if (!over) attempt(tokens); },
       (error: unknown) => { waiting = undefined; fail(toFailure(error, 'auth')); },
     ).finally(() => request.signal?.removeEventListener('abort', onAbort));
   };

@@ -64,6 +64,8 @@ export interface Flow {
   proofsFor(key: string): Proofs | undefined;
   /** Where a person can sign in at this moment. */
   waitingAt(): Visit | undefined;
+  /** How long a request waits here at most, milliseconds. */
+  readonly patienceMs: number;
   close(): void;
 }
 
@@ -84,6 +86,7 @@ export function createFlow(options: FlowOptions): Flow {
   /** Where the server has said that its metadata is: a later refusal need not repeat it. */
   let namedAt: readonly string[] = [];
   let renewing: Promise<Tokens> | undefined, signingIn: Promise<Tokens> | undefined;
+  const patienceMs = interaction.waitMs ?? (interaction.mode === 'surface' ? limits.oauthStartMs : limits.oauthInteractiveMs + limits.callbackPageMs);
   let backoff: { readonly failure: AnyFailure; readonly until: number; readonly tries: number } | undefined;
 
   const context: DiscoveryContext = { name, serverUrl, settings, request, log, signal: ending.signal };
@@ -174,7 +177,7 @@ export function createFlow(options: FlowOptions): Flow {
   // ---- obtaining
   /** One sign-in at a time, joined by everybody who needs one. */
   function obtainAgain(challenge: AuthChallenge, used: Tokens | undefined, scope: readonly string[] = [], found?: Discovery): Promise<Tokens> {
-    return signingIn ??= (grant.stored ? leadOrFollow(challenge, used, scope, found) : obtain(challenge, used, scope, found)).finally(() => { signingIn = undefined; });
+    return signingIn ??= (grant.stored ? leadOrFollow(challenge, used, scope, found) : obtain(challenge, used, scope, found)).finally(() => { signingIn = undefined; waiting = undefined; });
   }
 
   async function leadOrFollow(challenge: AuthChallenge, used: Tokens | undefined, scope: readonly string[], found: Discovery | undefined): Promise<Tokens> {
@@ -209,9 +212,9 @@ export function createFlow(options: FlowOptions): Flow {
     for (let tries = 0; tries < 10 && !ending.signal.aborted; tries += 1) {
       const pending = store.pending();
       if (pending !== undefined) {
-        const { url, redirectUri, userCode, expiresAt } = pending;
+        const { url, redirectUri, userCode, startedAt, expiresAt } = pending;
         if (endpointProblem(url) !== undefined) return;
-        waiting = { server: name, url, host: new URL(url).host, expiresAt, listening: true, scope: [], elsewhere: true, ...(redirectUri !== undefined && { redirectUri }), ...(userCode !== undefined && { userCode }) };
+        waiting = { server: name, url, host: new URL(url).host, startedAt, expiresAt, listening: true, scope: [], elsewhere: true, ...(redirectUri !== undefined && { redirectUri }), ...(userCode !== undefined && { userCode }) };
         await interaction.visit?.(waiting, ending.signal);
         return;
       }
@@ -255,10 +258,11 @@ export function createFlow(options: FlowOptions): Flow {
     return discover(context, { ...challenge, metadataUrls: namedAt }, preferred);
   }
 
-  async function show(visit: Omit<Visit, 'server'>): Promise<string | undefined> {
-    waiting = { server: name, ...visit };
+  async function show(visit: Omit<Visit, 'server' | 'startedAt'>): Promise<string | undefined> {
+    const startedAt = Date.now();
+    waiting = { server: name, startedAt, ...visit };
     const { url, redirectUri, userCode, expiresAt } = visit;
-    await store.publish({ url, redirectUri, userCode, expiresAt, startedAt: Date.now(), pid: process.pid });
+    await store.publish({ url, redirectUri, userCode, expiresAt, startedAt, pid: process.pid });
     log({ level: 'info', event: 'oauth.visit', message: `Sign in to "${name}" at ${visit.host}` });
     const given = interaction.visit?.(waiting, ending.signal);
     if (interaction.mode === 'open') {
@@ -354,8 +358,7 @@ export function createFlow(options: FlowOptions): Flow {
 
   /** Waits as long as the caller likes; what is waited for goes on. */
   async function wait(work: Promise<Tokens>, signal: AbortSignal | undefined): Promise<Tokens> {
-    const budgetMs = interaction.waitMs ?? (interaction.mode === 'surface' ? limits.oauthStartMs : limits.oauthInteractiveMs + limits.callbackPageMs);
-    const deadline = startDeadline(budgetMs, signal);
+    const deadline = startDeadline(patienceMs, signal);
     const patience = new Promise<never>((_, reject) => {
       const give = (): void => reject(signal?.aborted === true ? canceled(`sign in to "${name}"`) : impatient());
       if (deadline.signal.aborted) give(); else deadline.signal.addEventListener('abort', give, { once: true });
@@ -370,13 +373,13 @@ export function createFlow(options: FlowOptions): Flow {
   }
 
   function impatient(): AnyFailure {
-    if (waiting === undefined) return new Failure('TIMEOUT', `Cannot sign in to "${name}": the sign-in service takes its time`, { stage: 'auth', details: { afterMs: interaction.waitMs ?? limits.oauthStartMs }, recovery: 'retryable' }) as AnyFailure;
-    return loginRequired(name, `it waits for you to sign in at ${waiting.host}`, { error: 'login_in_progress', url: waiting.url, hint: 'Open the address; the sign-in goes on meanwhile' });
+    if (waiting === undefined) return new Failure('TIMEOUT', `Cannot sign in to "${name}": the sign-in service takes its time`, { stage: 'auth', details: { afterMs: patienceMs }, recovery: 'retryable' }) as AnyFailure;
+    return loginRequired(name, `it waits for you to sign in at ${waiting.host}`, { error: 'login_in_progress', url: waiting.url, hint: `Open the address while this program runs, or use: zuno-lite mcp auth ${name}` });
   }
 
   return {
     accepted(tokens) { if (held?.tokens === tokens) held.accepted = true; },
-    current, fresh, recover, stepUp, login, proofsFor,
+    current, fresh, recover, stepUp, login, proofsFor, patienceMs,
     isStale: (tokens) => isNearExpiry(tokens) && (tokens.refreshToken !== undefined || !grant.interactive),
     drop() { held = undefined; backoff = undefined; },
     waitingAt: () => waiting,

@@ -79,6 +79,8 @@ export interface OAuth {
   login(request?: LoginRequest): Promise<OAuthStatus>;
   logout(options?: SignOutOptions): Promise<SignOutReport>;
   status(): OAuthStatus;
+  /** The sign-in that waits for a person, here or in another process. */
+  pending(): { readonly url: string; readonly startedAt: number } | undefined;
   /** Hands an address that the browser ended on to whichever process waits for it (`--callback-url -`). */
   deliver(text: string): Promise<void>;
   /** Ends what waits; idempotent. */
@@ -91,9 +93,9 @@ export function createOAuth(options: OAuthOptions): OAuth {
   if (staticAuthorization && config !== undefined && config !== false) {
     log({ level: 'warning', event: 'oauth.header-wins', message: `Server "${name}" has an Authorization header and an oauth object: the header is sent, the oauth object is not used` });
   }
-  if (staticAuthorization) return inert('static-header', tokenRefused(name, 'static_token_rejected', 'it refused the Authorization header of the configuration', 'Renew that token; OAuth is not used while the header is there'), loginRefused(name, 'auth_header_conflict', 'a fixed Authorization header is configured, so signing in would have no effect', 'Remove the header first'));
+  if (staticAuthorization) return inert('static-header', tokenRefused(name, 'static_token_rejected', 'it refused (401) the Authorization header of the configuration', 'Renew that token; OAuth is not used while the header is there'), loginRefused(name, 'auth_header_conflict', 'a fixed Authorization header is configured, so signing in would have no effect', 'Remove the header first'));
   if (config === false) {
-    const off = loginRefused(name, 'oauth_disabled', 'the server asks for sign-in, but OAuth is turned off for it ("oauth": false)', 'Remove that line, or give a token in headers.Authorization');
+    const off = loginRefused(name, 'oauth_disabled', 'the server asks for a sign-in (401), but OAuth is turned off for it ("oauth": false)', 'Remove that line, or give a token in headers.Authorization');
     return inert('off', off, off);
   }
   const settings = readSettings(config, name, { readText: (file) => readText(file, limits.oauthDocumentBytes) });
@@ -115,14 +117,17 @@ function working(options: OAuthOptions, settings: OAuthSettings): OAuth {
   const flow = flowWith(grant);
   let deviceFlow: ReturnType<typeof createFlow> | undefined;
 
+  const pending: OAuth['pending'] = () => {
+    const { url, startedAt } = flow.waitingAt() ?? deviceFlow?.waitingAt() ?? store.pending() ?? {};
+    return url === undefined || startedAt === undefined ? undefined : { url, startedAt };
+  };
   const status = (): OAuthStatus => {
-    const visit = flow.waitingAt() ?? deviceFlow?.waitingAt();
-    const url = visit?.url ?? store.pending()?.url;
+    const url = pending()?.url;
     return { ...statusOf(store.read(), settings, flow.current()?.accessToken !== undefined), ...(url !== undefined && { state: 'signing-in' as const, signInUrl: url }) };
   };
   const decorate = (send: SendRequest): SendRequest => authorize(send, { name, serverUrl, flow });
   return {
-    status,
+    status, pending,
     authorize: decorate,
     fetch: (send) => fetchOver(decorate(send)),
     async login({ scope = [], force = true, probe, method, signal } = {}) {
@@ -179,6 +184,7 @@ function inert(state: OAuthState, on401: AnyFailure, onLogin: AnyFailure): OAuth
   };
   return {
     status: () => ({ state }),
+    pending: () => undefined,
     authorize: decorate,
     fetch: (send) => fetchOver(decorate(send)),
     login: () => Promise.reject(onLogin),

@@ -50,6 +50,14 @@ export interface OAuthSettings {
   readonly assertionFile?: string;
 }
 
+/** The `oauth` object as it is written in a configuration. */
+export type OAuthConfig = Partial<Omit<OAuthSettings, 'scope'>> & {
+  /** A list, or texts with spaces between. */
+  readonly scope?: string | readonly string[];
+  /** PEM file of the key for `private_key_jwt`, in place of `privateKey`. */
+  readonly privateKeyFile?: string;
+};
+
 /** RFC 9728, checked: `resource` fits the server, the list is not empty. */
 export interface ProtectedResource {
   /** Byte for byte as published: what is sent as `resource`. */
@@ -211,7 +219,7 @@ export interface GrantContext {
   readonly interaction: Interaction;
   readonly clients: Clients;
   /** Shows a person where to sign in, here and to other processes. May give back the address that the browser ended on. */
-  show(visit: Omit<Visit, 'server'>): Promise<string | undefined>;
+  show(visit: Omit<Visit, 'server' | 'startedAt'>): Promise<string | undefined>;
   readonly log: Log;
   readonly signal: AbortSignal;
 }
@@ -239,6 +247,7 @@ export interface Visit {
   readonly url: string;
   /** Host of the authorization server, in its ASCII form, to be named in words. */
   readonly host: string;
+  readonly startedAt: number;
   readonly expiresAt: number;
   /** Where the browser will end. Absent for a device sign-in. */
   readonly redirectUri?: string;

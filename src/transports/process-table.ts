@@ -163,9 +163,10 @@ export function orphanedProcesses(variable: string, root = '/proc', own = proces
   return marked.filter(({ mark }) => !held.has(mark));
 }
 
-/** Who takes over processes without a parent: the first process, or a session's own. */
+/** Who takes over processes without a parent: the first process, or a session's own. In a container the first may be a host itself. */
 function isFirst(pid: number, commandOf: (pid: number) => string): boolean {
-  return pid <= 1 || /^(?:init|systemd|tini|dumb-init|docker-init|catatonit|s6-svscan|runit|launchd)$/.test(commandOf(pid));
+  if (pid <= 1) return !/^(?:node|bun|deno|electron)/i.test(commandOf(1));
+  return /^(?:init|systemd|tini|dumb-init|docker-init|catatonit|s6-svscan|runit|launchd)$/.test(commandOf(pid));
 }
 
 function entries(directory: string): string[] {

@@ -38,6 +38,9 @@ test('mcp debug shows every try when Streamable HTTP is refused and HTTP+SSE wor
   assert.match(stdout, /answers +POST 405 /);
   assert.match(stdout, /try 2 +HTTP\+SSE {2}worked/);
   assert.match(stdout, /answers +GET 200 /);
+  assert.match(stdout, /stages +connect [\d.]+ ms, handshake /);
+  const { servers } = (await box.run(['mcp', 'list', '--json'], { env })).json();
+  assert.equal(servers[0].transport, 'sse', 'the list shows what is spoken, not what was tried first');
 });
 
 test('mcp debug shows both failures when no transport works', async (t) => {
@@ -45,7 +48,17 @@ test('mcp debug shows both failures when no transport works', async (t) => {
   configure(box, server.url);
   const { status, stdout } = await box.run(['mcp', 'debug', 'docs', '--json'], { env });
   assert.equal(status, 4);
+  assert.match(JSON.parse(stdout).error.message, /404.*; nor is it a server of the older HTTP\+SSE kind: it answers the same$/);
   assert.deepEqual(JSON.parse(stdout).attempts.map((one: any) => [one.transport, one.ok, one.error.code, one.answers.at(-1).status]), [['streamable-http', false, 'HTTP_STATUS', 404], ['sse', false, 'HTTP_STATUS', 404]]);
+});
+
+test('mcp debug does not send to itself: it names the log, or the transport that is pinned', async (t) => {
+  const server = await startTroubled(t, { '*': Array.from({ length: 9 }, () => 400) }), box = sandbox(t);
+  configure(box, server.url, { transport: 'http' });
+  assert.match((await box.run(['mcp', 'debug', 'docs', '--json'], { env })).json().error.hint, /^Check the path of the url; or let both HTTP transports be tried: zuno-lite mcp set docs --unset transport$/);
+  const taken = await startTroubled(t, { '*': Array.from({ length: 9 }, () => 409) });
+  configure(box, taken.url);
+  assert.equal((await box.run(['mcp', 'debug', 'docs', '--json'], { env })).json().error.hint, 'zuno-lite mcp debug docs --log-level debug');
 });
 
 test('mcp debug shows each repeated try of a server that is overloaded', async (t) => {

@@ -31,7 +31,7 @@ test('mcp list --json has every fact of the table (row 11)', async (t) => {
   const [modern, bad] = servers;
   assert.deepEqual({ ...modern, target: '' }, {
     name: 'modern', status: 'connected', transport: 'stdio', target: '', layer: 'global', file: globalFile, line: 3, timeouts: { requestMs: 900, connectMs: 30_000 },
-    toolCount: 1, era: 'modern', protocolVersion: '2026-07-28', failureKind: null, error: null,
+    toolCount: 1, era: 'modern', protocolVersion: '2026-07-28', signInUrl: null, failureKind: null, error: null,
   });
   assert.equal(bad.failureKind, 'process_start_failed');
   assert.equal(bad.error.code, 'SPAWN_FAILED');

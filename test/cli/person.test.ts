@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stripControls } from '../../src/base/text.ts';
+import { onlooker } from '../../src/cli/person.ts';
 import { allowAll, demoServer, fixture, sandbox } from './support.ts';
 
 const demo = { type: 'local', command: [process.execPath, demoServer] };
@@ -105,4 +106,12 @@ test('--args - on a keyboard is refused', async (t) => {
   const { status, stderr } = await run(['call', 'fs_echo', '--args', '-'], { terminal: { columns: 80 } });
   assert.equal(status, 2);
   assert.match(stderr, /it is the keyboard/);
+});
+
+test('onlooker() declares on a terminal what a call would, and calls every question off', async () => {
+  const terminal = (interactive: boolean): Parameters<typeof onlooker>[0] => ({ terminal: { interactive } as never });
+  assert.deepEqual(onlooker(terminal(false)), {});
+  const { person } = onlooker(terminal(true));
+  assert.deepEqual(await person?.answer?.('fs', { mode: 'form', message: 'Name?', requestedSchema: {} }, new AbortController().signal), { action: 'cancel' });
+  assert.equal(person?.approve, undefined);
 });

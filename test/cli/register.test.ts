@@ -123,7 +123,7 @@ test('mcp add refuses a name that is taken unless --replace; --dry-run writes no
 
 test('mcp add warns of a secret in the file and never shows it', async (t) => {
   const { run } = sandbox(t);
-  const { stdout, stderr } = await run(['mcp', 'add', 'w', '--url', 'https://example.com/mcp?key=hunter22', '--header', 'Authorization: Bearer hunter22x']);
+  const { stdout, stderr } = await run(['mcp', 'add', 'w', '--url', 'https://example.com/mcp?key=hunter22', '--header', 'Authorization: Bearer hunter22x', '--literal']);
   assert.match(stderr, /warning: "headers.Authorization" holds what looks like a secret/);
   assert.doesNotMatch(stdout + stderr, /hunter22/);
 });

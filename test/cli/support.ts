@@ -21,9 +21,14 @@ export interface RunOptions {
   readonly cwd?: string;
   /** What stands on standard input. */
   readonly input?: string;
-  /** Stdout, stderr and stdin are a terminal of so many columns; answers are typed when their question shows up. */
-  readonly terminal?: { readonly columns: number; readonly answers?: readonly (readonly [question: string, answer: string])[] };
+  /** Stdout, stderr and stdin are a terminal of so many columns; answers are typed when their question shows up. `raw` is told each change of the mode. */
+  readonly terminal?: { readonly columns: number; readonly answers?: readonly (readonly [question: string, answer: Typed])[]; readonly raw?: (on: boolean) => void };
+  /** Told all of stderr whenever more of it is there. */
+  readonly onStderr?: (text: string) => void;
 }
+
+/** What is typed, or what makes it from the screen. */
+export type Typed = string | ((screen: string) => string | Promise<string>);
 
 /** Keeps what is written; types the next answer once its question is on the screen. */
 class Screen extends Writable {
@@ -41,7 +46,7 @@ class Screen extends Writable {
 function screens(terminal: RunOptions['terminal'], input: string | undefined): { stdout: Screen; stderr: Screen; stdin: Readable } {
   const stdout = new Screen(), stderr = new Screen();
   if (terminal === undefined) return { stdout, stderr, stdin: Readable.from(input === undefined ? [] : [Buffer.from(input)]) };
-  const stdin = Object.assign(new PassThrough(), { isTTY: true });
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode(on: boolean) { terminal.raw?.(on); return this; } });
   for (const screen of [stdout, stderr]) Object.assign(screen, { isTTY: true, columns: terminal.columns });
   let next = 0, seen = 0;
   stderr.onText = () => {
@@ -50,7 +55,8 @@ function screens(terminal: RunOptions['terminal'], input: string | undefined): {
     if (at < 0) return;
     seen = at + expected![0].length;
     next += 1;
-    setImmediate(() => stdin.write(`${expected![1]}\n`));
+    const [, typed] = expected!;
+    setImmediate(async () => stdin.write(`${typeof typed === 'string' ? typed : await typed(stderr.text)}\n`));
   };
   return { stdout, stderr, stdin };
 }
@@ -101,6 +107,8 @@ export function sandbox(t: TestContext): Sandbox {
     read: () => JSON.parse(readFileSync(globalFile, 'utf8')),
     async run(args, options = {}) {
       const streams = screens(options.terminal, options.input);
+      const { onText } = streams.stderr;
+      if (options.onStderr !== undefined) streams.stderr.onText = () => { onText(); options.onStderr!(streams.stderr.text); };
       const system: System = { ...streams, environment: { ...env, ...options.env }, cwd: options.cwd ?? workspace } as System;
       const status = await main(args, packageDirectory, system);
       streams.stdin.destroy();

@@ -2,16 +2,15 @@
  * The client under the official conformance suite: plain uses of the public library. The suite gives the server's URL as the
  * last argument and names the scenario in the environment; the revision it runs for is never looked at.
  */
-import { connect, Failure, type Answers, type Client } from '../../dist/client.js';
+import { connect, Failure, type Answers, type Client, type OAuthConfig } from '../../dist/client.js';
 
 const url = process.argv.at(-1)!;
 const scenario = process.env['MCP_CONFORMANCE_SCENARIO'] ?? '';
-const context = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as { toolCalls?: { name: string; arguments: Record<string, unknown> }[] };
+const context = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as Record<string, string> & { toolCalls?: { name: string; arguments: Record<string, unknown> }[] };
 
 type Steps = (client: Client) => Promise<void>;
 interface Script { readonly answers?: Answers; readonly steps: Steps }
 
-const nothing: Script = { steps: async () => {} };
 const listOnly: Steps = async (client) => { await client.listTools(); };
 
 const skills: Answers = { extensions: { 'io.modelcontextprotocol/skills': {} } };
@@ -79,9 +78,41 @@ const scripts: Readonly<Record<string, Script>> = {
   'sep-2640-client-verify-frontmatter': readSkill,
 };
 
-const { answers, steps } = scripts[scenario] ?? { ...nothing, steps: listOnly };
+// ---- signing in
+
+/** Written as in a configuration, from what somebody would have been given beforehand. */
+const given: Readonly<Record<string, () => OAuthConfig>> = {
+  'auth/pre-registration': () => ({ clientId: context['client_id']!, clientSecret: context['client_secret']! }),
+  'auth/client-credentials-basic': () => ({ type: 'client_credentials', clientId: context['client_id']!, clientSecret: context['client_secret']! }),
+  'auth/client-credentials-jwt': () => ({ type: 'client_credentials', clientId: context['client_id']!, privateKey: context['private_key_pem']! }),
+  'auth/wif-jwt-bearer': () => ({ type: 'workload_jwt', clientId: context['client_id']!, assertion: context['valid_jwt']! }),
+  'auth/enterprise-managed-authorization': () => ({
+    type: 'enterprise_managed', clientId: context['client_id']!, clientSecret: context['client_secret']!,
+    identityProvider: { tokenEndpoint: context['idp_token_endpoint']!, clientId: context['idp_client_id']!, subjectToken: context['idp_id_token']! },
+  }),
+  // A server older than metadata: its endpoints are guessed only where somebody says so.
+  'auth/2025-03-26-oauth-endpoint-fallback': () => ({ legacyDefaultEndpoints: true }),
+};
+
+/** The person and the browser: consents at once, and ends where the authorization server sends it. */
+async function consent({ url: page }: { readonly url: string }): Promise<string | undefined> {
+  return (await fetch(page, { redirect: 'manual' })).headers.get('location') ?? undefined;
+}
+
+const oauth = scenario.startsWith('auth/') ? {
+  config: { clientMetadataUrl: 'https://conformance-test.local/client-metadata.json', ...given[scenario]?.() },
+  interaction: { mode: 'surface' as const, visit: consent },
+} : undefined;
+
+/** Grants without a person are asked for a list, the others also for a call, which may need more than the list. */
+const useIt: Steps = async (client) => {
+  await client.listTools();
+  if (given[scenario]?.().type === undefined) await client.callTool('test-tool', {});
+};
+
+const { answers, steps } = scripts[scenario] ?? { steps: oauth === undefined ? listOnly : useIt };
 try {
-  const client = await connect({ type: 'http', url }, { ...(answers === undefined ? {} : { answers }), requestMs: 15_000 });
+  const client = await connect({ type: 'http', url, oauth }, { ...(answers === undefined ? {} : { answers }), requestMs: 15_000 });
   try {
     await steps(client);
   } finally {

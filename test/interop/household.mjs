@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 /** `ZUNO_CLI` names another built command line. */
-const cli = process.env.ZUNO_CLI ?? path.resolve(here, '../../bin/zuno-lite.js');
+export const cli = process.env.ZUNO_CLI ?? path.resolve(here, '../../bin/zuno-lite.js');
 const COMMAND_MS = 30_000;
 
 /** The program that a package installs, as a file that Node runs (its `bin` is not executable on every platform). */
@@ -80,6 +80,13 @@ export function createHousehold() {
       return found;
     }
 
+    /** All that a failing command tells. The facts of its `error` must be there. */
+    async function failing(status, ...words) {
+      const found = await document(status, ...words);
+      for (const fact of ['code', 'stage', 'message', 'cause', 'recovery', 'hint']) assert.ok(typeof found.error[fact] === 'string' && found.error[fact] !== '', `the failure tells its ${fact}`);
+      return found;
+    }
+
     async function result(expected, outcome, tool, words) {
       // `--yes` answers the policy's question.
       const found = await document(expected, 'call', tool, ...words, '--yes');
@@ -90,18 +97,20 @@ export function createHousehold() {
     return {
       zuno,
       json: (...words) => document(0, ...words),
-      /** The `error` of a command that has to end with this exit status. All five facts must be there. */
-      async failure(status, ...words) {
-        const { error } = await document(status, ...words);
-        for (const fact of ['code', 'stage', 'message', 'cause', 'recovery', 'hint']) assert.ok(typeof error[fact] === 'string' && error[fact] !== '', `the failure tells its ${fact}`);
-        return error;
-      },
+      failing,
+      /** The `error` of a command that has to end with this exit status. */
+      failure: async (status, ...words) => (await failing(status, ...words)).error,
       call: (tool, ...words) => result(0, 'ok', tool, words),
       /** A call whose tool reports an error: exit status 1, and its words are the result. */
       toolError: (tool, ...words) => result(1, 'tool_error', tool, words),
       /** Registers a server as a person would: `mcp add NAME ... -- node program args`. */
       async add(name, packageName, { options = [], args = [] } = {}) {
         const { status, stderr, stdout } = await zuno('mcp', 'add', name, ...options, '--', process.execPath, programOf(packageName), ...args);
+        assert.equal(status, 0, stdout + stderr);
+      },
+      /** Registers a server by its address: `mcp add NAME --url URL ...`. */
+      async addUrl(name, url, ...options) {
+        const { status, stderr, stdout } = await zuno('mcp', 'add', name, '--url', url, ...options);
         assert.equal(status, 0, stdout + stderr);
       },
     };

@@ -36,7 +36,7 @@ interface Row {
 const targetOf = (entry: NewEntry): string => (entry.type === 'local' ? commandLineOf(entry.command) : maskUrl(entry.url));
 
 /** Asks the writer what it would do: names that are taken, secrets and mistakes are its business. */
-async function rowOf(declaration: Declaration, notes: readonly string[], places: ImportPlaces, options: EditOptions & { readonly replace: boolean; readonly literal: boolean }): Promise<Row> {
+async function rowOf({ declaration, notes, from }: Found, places: ImportPlaces, options: EditOptions & { readonly replace: boolean; readonly literal: boolean }): Promise<Row> {
   const { name } = declaration;
   const origin = originOf(declaration.at);
   const taken = newEntryOf(declaration, places.home);
@@ -47,9 +47,15 @@ async function rowOf(declaration: Declaration, notes: readonly string[], places:
     const [problem] = declaration.problems;
     return { ...row('refused'), reason: problem?.message ?? `Cannot take over "${name}": it is no whole server` };
   }
+  // A person who takes over what is theirs may not know that the checkout around them adds servers of its own: what it could not do
+  // by itself, start a program or read a variable, it must not reach this way either.
+  const power = taken.entry.type === 'local' ? 'the command comes' : /\{(?:env|file):/.test(JSON.stringify(taken.entry)) ? 'what it reads of your variables and files comes' : undefined;
+  if (!from.own && from.source.own(places).length > 0 && power !== undefined) {
+    return { ...row('refused'), reason: `Cannot take over "${name}": ${power} with this checkout, not from you`, hint: `Read ${from.file}, then zuno-lite mcp import ${from.source.name} --file ${from.file}` };
+  }
   try {
     const edit = await addServer(name, taken.entry, { ...options, dryRun: true });
-    return row(edit.change === 'replaced' ? 'replace' : 'add');
+    return row(edit.change === 'none' ? 'exists' : edit.change === 'replaced' ? 'replace' : 'add');
   } catch (thrown) {
     const failure = toFailure(thrown);
     return row(failure.code === 'USAGE' && failure.origin !== undefined ? 'exists' : 'refused', failure);
@@ -63,14 +69,16 @@ function filesOf(context: Context, name: string, places: ImportPlaces): ImportFi
   return file === undefined ? importFiles(source, places, { project: true }) : [{ source, file: path.resolve(context.terminal.cwd, file), own: true }];
 }
 
-/** The entries of all files that exist; of one name the nearest file's. */
-function declarationsOf(files: readonly ImportFile[], places: ImportPlaces, wanted: readonly string[]): { readonly declaration: Declaration; readonly notes: readonly string[] }[] {
-  const found = new Map<string, { readonly declaration: Declaration; readonly notes: readonly string[] }>();
+interface Found { readonly declaration: Declaration; readonly notes: readonly string[]; readonly from: ImportFile }
+
+/** The entries of all files that exist; of one name the person's own. */
+function declarationsOf(files: readonly ImportFile[], places: ImportPlaces, wanted: readonly string[]): Found[] {
+  const found = new Map<string, Found>();
   for (const file of files) {
     const imported = readImport(file, places);
     for (const declaration of imported?.declarations ?? []) {
       const inside = (key: string): boolean => key === declaration.at.key || key.startsWith(`${declaration.at.key}.`);
-      found.set(declaration.name, { declaration, notes: imported!.notices.filter(({ pointer }) => inside(pointer)).map(({ message }) => message.replace(/^Cannot take over all of the server "[^"]*": /, '')) });
+      found.set(declaration.name, { declaration, from: file, notes: imported!.notices.filter(({ pointer }) => inside(pointer)).map(({ message }) => message.replace(/^Cannot take over all of the server "[^"]*": /, '')) });
     }
   }
   const missing = wanted.find((name) => !found.has(name));
@@ -113,7 +121,7 @@ async function run(context: Context): Promise<number> {
   if (present.length === 0) throw new Failure('CONFIG_UNREADABLE', `Cannot import from "${name}": none of its files is here: ${files.map(({ file }) => file).join(', ')}`, { stage: 'config', details: { file: files.at(-1)!.file }, hint: `zuno-lite mcp import ${name} --file FILE` });
   const options = { ...await editOptions(context), replace: parsed.has('replace'), literal: parsed.has('literal') };
   const rows: Row[] = [];
-  for (const { declaration, notes } of declarationsOf(present, places, wanted)) rows.push(await rowOf(declaration, notes, places, options));
+  for (const one of declarationsOf(present, places, wanted)) rows.push(await rowOf(one, places, options));
   const planned = parsed.has('dry-run');
   const targets = new Set<string>();
   for (const row of rows) {

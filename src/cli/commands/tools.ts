@@ -11,6 +11,7 @@ import { exampleCall } from '../example.ts';
 import { EXIT_OK } from '../exit.ts';
 import { failureDocument } from '../explain.ts';
 import { openConfig, tellFailures, settledFailures, withHost } from '../open.ts';
+import { onlooker } from '../person.ts';
 import { bold, dim, green, red, yellow } from '../span.ts';
 import type { Span } from '../span.ts';
 
@@ -108,7 +109,7 @@ async function run(context: Context): Promise<number> {
   const config = await openConfig(context);
   const word = context.parsed.operands[0];
   if (word === '') throw new Failure('USAGE', 'Cannot list tools of "": give a server, a tool or a pattern', { stage: 'usage', details: { argument: '' }, hint: 'zuno-lite tools --help' });
-  return withHost(context, { config }, (host) => list(context, config, host));
+  return withHost(context, { config, ...onlooker(context) }, (host) => list(context, config, host));
 }
 
 export const command: Command = {

@@ -26,3 +26,10 @@ test('resolvePaths() uses the known folders on Windows', () => {
 test('resolvePaths() names the managed directory of macOS', () => {
   assert.equal(resolvePaths({ platform: 'darwin', home: '/Users/ada', environment: {} }).managed, '/Library/Application Support/zuno');
 });
+
+test('resolvePaths() names the managed preferences of macOS, the person\'s and above them the machine\'s', () => {
+  const { managedPreferences } = resolvePaths({ platform: 'darwin', home: '/Users/ada', user: 'ada', environment: { USER: 'eve' } });
+  assert.deepEqual(managedPreferences, ['/Library/Managed Preferences/ada/ai.zuno.managed.plist', '/Library/Managed Preferences/ai.zuno.managed.plist']);
+  assert.equal(resolvePaths({ platform: 'darwin', home: '/Users/ada', environment: {} }).managedPreferences?.length, 1);
+  assert.equal('managedPreferences' in resolvePaths({ platform: 'linux', home: '/h', environment: {} }), false);
+});

@@ -9,7 +9,7 @@ const lost = new Failure('CONNECT_FAILED', 'Cannot connect to "x": token=hunter2
 
 function shown(...attempts: Attempt[]): string[] {
   const lines: string[] = [];
-  showAttempts(attempts, (name, ...text) => lines.push(`${name}: ${text.map((span) => (typeof span === 'string' ? span : span.text)).join('')}`));
+  showAttempts(attempts, (name, ...text) => lines.push(`${name}: ${text.map((span) => (typeof span === 'string' ? span : span.text)).join('')}`), true);
   return lines;
 }
 
@@ -18,6 +18,12 @@ test('showAttempts() numbers tries only where there are several, and says how ea
   assert.deepEqual(shown(attempt({ failure: lost }), attempt({ transport: 'stdio' }), attempt({ transport: 'sse', timings: [{ stage: 'probe', ms: 1.26 }] })), [
     'try 1: Streamable HTTP  Cannot connect to "x": token=***', 'stages: none', 'try 2: stdio  given up for the next', 'stages: none', 'try 3: HTTP+SSE  worked', 'stages: probe 1.3 ms',
   ]);
+});
+
+test('showAttempts() does not say of a try that was cut short that it worked', () => {
+  const lines: string[] = [];
+  showAttempts([attempt()], (name, ...text) => lines.push(`${name}: ${text.map((span) => (typeof span === 'string' ? span : span.text)).join('')}`), false);
+  assert.equal(lines[0], 'try: Streamable HTTP  did not get any further');
 });
 
 test('showAttempts() tells each connection: address, TLS, proxy; and the proxy alone where nothing was connected', () => {
@@ -33,8 +39,8 @@ test('showAttempts() tells each connection: address, TLS, proxy; and the proxy a
 
 test('attemptDocument() has every member, null where nothing is known', () => {
   const all = [attempt(), attempt({ connections: [{ host: 'x:1', address: undefined, elapsedMs: 1 }], failure: lost })];
-  const [first, second] = all.map(attemptDocument) as [any, any];
+  const [first, second] = all.map((one, index) => attemptDocument(one, index === 1)) as [any, any];
   assert.deepEqual(first, { transport: 'streamable-http', ok: false, timings: [], proxy: null, connections: [], answers: [], error: null });
   assert.deepEqual([second.ok, second.error.code, second.connections], [false, 'CONNECT_FAILED', [{ host: 'x:1', address: null, ms: 1, proxy: null, tls: null }]]);
-  assert.equal((attemptDocument(attempt(), 0, [attempt()]) as any).ok, true);
+  assert.equal((attemptDocument(attempt(), true) as any).ok, true);
 });

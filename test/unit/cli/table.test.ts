@@ -37,3 +37,18 @@ test('layOut() lets the most willing column give way first, none below its least
   assert.deepEqual(widths(10), [20, 1, 1]);
   assert.deepEqual(flat(layOut([{ title: 'P', shrink: 1, cut: 'start' }], [['/a/long/path/to/zuno.json']], 12))[1], '…o/zuno.json');
 });
+
+test('layOut() leaves a spare column out where the others could not keep their least', () => {
+  const columns = [{ title: 'N' }, { title: 'A', shrink: 1, least: 20 }, { title: 'B', shrink: 2, least: 10, spare: true as const }];
+  const rows = [['n'.repeat(10), 'a'.repeat(30), 'b'.repeat(30)]];
+  const cells = (width: number): string[] => flat(layOut(columns, rows, width))[1]!.split(/ {2,}/);
+  assert.deepEqual(cells(74).map((cell) => cell.length), [10, 30, 30]);
+  assert.deepEqual(cells(44).map((cell) => cell.length), [10, 20, 10]);
+  assert.deepEqual(cells(43).map((cell) => cell.length), [10, 30]);
+  assert.deepEqual(cells(20).map((cell) => cell.length), [10, 8]);
+});
+
+test('layOut() without a width cuts nothing, and one long cell does not push the others away', () => {
+  const lines = flat(layOut([{ title: 'A' }, { title: 'B' }], [['a'.repeat(200), 'x'], ['short', 'y']], Infinity));
+  assert.deepEqual(lines, [`A${' '.repeat(61)}B`, `${'a'.repeat(200)}  x`, `short${' '.repeat(57)}y`]);
+});

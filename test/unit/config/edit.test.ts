@@ -200,9 +200,9 @@ test('changeServer() speaks the dialect of the entry, and refuses a literal secr
   const box = sandbox(context);
   box.write(GLOBAL, { mcpServers: { a: { command: 'x', args: ['y'], environment: { A: '1' }, http_headers: {}, protocolVersion: 'auto' }, b: { command: 'x' } } });
   await changeServer('a', { command: ['node', 's.js', 'z'], 'environment.B': '2', timeout: 7, protocol: 'legacy', enabled: false }, options(box));
-  await changeServer('b', { 'environment.B': '2', command: null, url, 'headers.X': 'a' }, options(box));
+  await changeServer('b', { command: null, url, 'headers.X': 'a' }, options(box));
   assert.deepEqual(valueIn(box, GLOBAL), { mcpServers: {
-    a: { command: 'node', args: ['s.js', 'z'], environment: { A: '1', B: '2' }, http_headers: {}, protocolVersion: 'legacy', timeoutMs: 7, enabled: false }, b: { env: { B: '2' }, url, headers: { X: 'a' } } } });
+    a: { command: 'node', args: ['s.js', 'z'], environment: { A: '1', B: '2' }, http_headers: {}, protocolVersion: 'legacy', timeoutMs: 7, enabled: false }, b: { url, headers: { X: 'a' } } } });
   const failure = await rejection('USAGE', changeServer('b', { 'headers.Authorization': 'Bearer hunter2' }, options(box)));
   assert.match(failure.hint ?? '', /"Bearer \{env:B_TOKEN\}"/);
   assert.equal((await changeServer('b', { 'headers.Authorization': 'Bearer hunter2' }, { ...options(box), literal: true })).warnings.length, 1);

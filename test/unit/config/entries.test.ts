@@ -188,3 +188,40 @@ test('another kind in a higher layer replaces the entry, and null in it takes va
   assert.ok(lost(cleared).some((line) => (line as string[])[1] === 'mcp.x.command'));
   assert.equal(box.load({ environment: { ZUNO_CONFIG_CONTENT: '{"mcp":null}' } }).servers.size, 0);
 });
+
+test('of two spellings in one entry the newer counts, and what is left out is told (rows 44, 45, 46)', (context) => {
+  const config = load(sandbox(context), {}, { mcpServers: {
+    a: { command: 'x', environment: { A: '1' }, env: { B: '1' } }, b: { url, http_headers: { A: '1' }, headers: { B: '1' } }, c: { url, protocolVersion: 'legacy', protocol: 'auto' },
+    d: { url, enabled: true, enable: false }, e: { url, disabled: true }, f: { url, enabled: true, disabled: true }, g: { url, enabled: true, disabled: false, enable: true }, h: { url, timeout: 5, startup_timeout_sec: 5 }, i: { environment: { A: '1' }, command: 'x' } } });
+  const { servers } = config;
+  assert.deepEqual(Object.keys((servers.get('a') as LocalEntry).environment), ['B']);
+  assert.deepEqual(Object.keys((servers.get('b') as RemoteEntry).headers), ['B']);
+  assert.deepEqual(['c', 'd', 'e', 'f', 'g'].map((name) => [servers.get(name)?.protocol, servers.get(name)?.enabled]), [['auto', true], ['auto', false], ['auto', false], ['auto', false], ['auto', true]]);
+  assert.deepEqual(Object.keys((servers.get('i') as LocalEntry).environment), ['A']);
+  assert.deepEqual(config.diagnostics.map(({ pointer, severity }) => [pointer, severity]), ['a.environment', 'b.http_headers', 'c.protocolVersion', 'd.enable', 'f.disabled', 'h.timeout', 'h.startup_timeout_sec'].map((key) => [`mcpServers.${key}`, 'warning']));
+});
+
+test('keys that only a program may set cost the entry, in both dialects that know them (row 47)', (context) => {
+  for (const key of ['isolation', 'source', 'auth', 'official']) {
+    const config = load(sandbox(context), { servers: { x: { url, [key]: 'session' }, ok: { url } } }, { mcpServers: { y: { url, [key]: 'session' } } });
+    assert.deepEqual([...config.servers.keys()], ['ok']);
+    assert.match(config.diagnostics[0]!.message, new RegExp(`"${key}" is not for configuration files`));
+  }
+});
+
+test('what an editor asks its user for costs the entry when it is read, with advice', (context) => {
+  const config = load(sandbox(context), {}, { mcpServers: { a: { url, headers: { K: 'Bearer ${input:my-key}' } }, b: { command: '${command:pick}' }, c: { command: 'x', args: ['${config:editor.x}'] }, d: { command: 'x', env: { A: '${input:}' } }, ok: { url } } });
+  assert.deepEqual([...config.servers.keys()], ['ok']);
+  assert.match(config.diagnostics[0]!.message, /"headers\.K": \$\{input:my-key\} cannot be filled in: an editor asks its user for it; set a variable and write \{env:MY_KEY\} in its place/);
+  assert.match(config.diagnostics[1]!.message, /only an editor can fill it in/);
+  assert.match(config.diagnostics[3]!.message, /\{env:NAME\}/);
+});
+
+test('a toggle takes the switches of its own dialect alone', (context) => {
+  const box = sandbox(context);
+  box.write(GLOBAL, { mcp: { a: local }, mcpServers: { b: { command: 'x' } } });
+  const content = JSON.stringify({ mcpServers: { a: { disabled: true }, b: { enable: false } } });
+  const { servers, diagnostics } = box.load({ environment: { ZUNO_CONFIG_CONTENT: content } });
+  assert.deepEqual([servers.get('a')?.enabled, servers.get('b')?.enabled, diagnostics], [false, false, []]);
+  assert.deepEqual(box.load({ environment: { ZUNO_CONFIG_CONTENT: '{"mcp":{"a":{"disabled":true}}}' } }).diagnostics.map(({ pointer }) => pointer), ['mcp.a.disabled']);
+});

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { limits } from '../../../src/base/limits.ts';
 import { newEntryOf } from '../../../src/config/import-entry.ts';
 import { importFiles, importSource, readImport } from '../../../src/config/import-read.ts';
 import { importNames, importSources, type ImportPlaces } from '../../../src/config/imports.ts';
@@ -204,6 +205,14 @@ test('"imports" holds a checkout\'s files to the rule of trust: commands refused
   assert.equal(box.load().servers.has('steal'), true);
 });
 
+test('what a live import leaves out is told to who asks for it, not at every command', (context) => {
+  const box = sandbox(context);
+  box.write('home/.cursor/mcp.json', { mcpServers: { a: { url: 'https://a.test/', colour: 1 } } });
+  box.write(GLOBAL, { imports: ['cursor'] });
+  assert.deepEqual(box.load().diagnostics.map(({ code, pointer }) => [code, pointer]), [['config_import_partial', 'mcpServers.a.colour']]);
+  assert.deepEqual(box.log.map(({ level, event }) => [level, event]), [['info', 'config.import_partial']]);
+});
+
 test('"imports" loses a file that cannot be read, and not the rest', (context) => {
   const box = sandbox(context);
   box.write('home/.cursor/mcp.json', '{"mcpServers": {');
@@ -243,4 +252,12 @@ test('a live import keeps what its program means: defaults, and text that is no 
   const { servers } = box.load();
   assert.deepEqual((servers.get('a') as LocalEntry).args[0]?.parts, [{ kind: 'env', name: 'X', token: '${X:-fallback}', default: 'fallback' }]);
   if (process.platform === 'linux') assert.deepEqual((servers.get('b') as LocalEntry).args[0]?.parts, ['${X}']);
+});
+
+test('a file of another program may be large, as those with a history are, and not larger than the limit', (context) => {
+  const box = sandbox(context);
+  const source = importSource('claude')!;
+  const sized = (bytes: number): string => box.write('x.json', `{"history": "${'x'.repeat(bytes)}", "mcpServers": {"a": {"url": "https://a.test/"}}}`);
+  assert.deepEqual(readImport({ source, file: sized(limits.configFileBytes * 4), own: true }, places(box))?.declarations.map(({ name }) => name), ['a']);
+  assert.match(failureOf('CONFIG_UNREADABLE', () => readImport({ source, file: sized(limits.importFileBytes), own: true }, places(box))).message, /larger than 32 MiB/);
 });

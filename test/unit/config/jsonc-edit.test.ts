@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isFailure } from '../../../src/base/failure.ts';
 import { parseJsonc, valueOf } from '../../../src/config/jsonc.ts';
-import { nodeAt, removeJsonc, setJsonc } from '../../../src/config/jsonc-edit.ts';
+import { nodeAt, removeJsonc, setItemJsonc, setJsonc } from '../../../src/config/jsonc-edit.ts';
 import { commentsOf, createRandom, generateJsonc } from './generate.ts';
 
 const source = { file: '/x/zuno.jsonc', layer: 'global' };
@@ -79,9 +79,9 @@ test('nodeAt() finds the node at a path', () => {
   assert.equal(nodeAt(root, ['a', 'b', 'c']), undefined);
 });
 
-test('edits of 300 generated files parse to the expected value and keep every comment outside what they replace (rows 6, 7)', () => {
+test('edits of 500 generated files parse to the expected value and keep every comment outside what they replace (rows 6, 7)', () => {
   const random = createRandom(42);
-  for (let round = 0; round < 300; round++) {
+  for (let round = 0; round < 500; round++) {
     const { text, value } = generateJsonc(random);
     for (let edit = 0; edit < 4; edit++) {
       const model = structuredCloneOf(value);
@@ -147,3 +147,31 @@ function betweenKeyAndValue(text: string, keys: readonly string[]): string[] {
   const member = parent?.kind === 'object' ? parent.members.find(({ key }) => key === keys.at(-1)) : undefined;
   return member === undefined ? [] : commentsOf(text.slice(member.keyStart, member.node.start));
 }
+
+test('setItemJsonc() adds to a list and replaces in it, and leaves comments, commas and line ends alone', () => {
+  const item = (text: string, index: number | undefined, value: unknown): string => setItemJsonc(text, ['a'], index, value, source);
+  assert.equal(item('{"a":[]}', undefined, 1), '{"a":[\n  1\n]}');
+  assert.equal(item('{"a":[1, 2]}', undefined, 3), '{"a":[1, 2, 3]}');
+  assert.equal(item('{"a":[1, 2,]}', undefined, 3), '{"a":[1, 2, 3,]}');
+  assert.equal(item('{\n  "a": [\n    1, // one\n    2 // two, with a comma\n  ]\n}', undefined, 3), '{\n  "a": [\n    1, // one\n    2,\n    3 // two, with a comma\n  ]\n}');
+  assert.equal(item('{\r\n  "a": [\r\n    1, /* x, */\r\n  ],\r\n}', undefined, { b: 1 }), '{\r\n  "a": [\r\n    1,\r\n    {\r\n      "b": 1\r\n    }, /* x, */\r\n  ],\r\n}');
+  assert.equal(item('{"a":[ /* none yet */ ]}', undefined, 'x'), '{"a":[ /* none yet */\n  "x"\n]}');
+  assert.equal(item('{\n  "a": [\n    // keep\n    {"p": 1},\n    2\n  ]\n}', 0, { p: 2 }), '{\n  "a": [\n    // keep\n    {\n      "p": 2\n    },\n    2\n  ]\n}');
+  for (const text of ['{}', '{"a":5}', '{"a":{}}']) assert.throws(() => item(text, undefined, 1), (error: unknown) => isFailure(error) && error.code === 'CONFIG_INVALID');
+});
+
+test('setItemJsonc() on 500 generated files adds the item, keeps every comment and nothing else changes', () => {
+  const random = createRandom(77);
+  let lists = 0;
+  for (let round = 0; round < 500; round++) {
+    const { text, value } = generateJsonc(random);
+    for (const [key, list] of Object.entries(value)) {
+      if (!Array.isArray(list)) continue;
+      lists += 1;
+      const edited = setItemJsonc(text, [key], undefined, { path: 'x' }, source);
+      assert.deepEqual(parse(edited), { ...value, [key]: [...list, { path: 'x' }] }, `${JSON.stringify(text)} -> ${JSON.stringify(edited)}`);
+      assert.deepEqual(commentsOf(edited), commentsOf(text));
+    }
+  }
+  assert.ok(lists > 50);
+});

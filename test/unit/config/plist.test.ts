@@ -82,3 +82,22 @@ test('loadConfig() puts managed preferences above everything but ZUNO_PERMISSION
   assert.equal(config.permissions.rules.find(({ key }) => key === 'wiki_*')?.effect, 'deny');
   assert.deepEqual(config.layers.slice(-3).map(({ kind, state }) => [kind, state]), [['managed-preferences', 'loaded'], ['managed-preferences', 'loaded'], ['env-permission', 'loaded']]);
 });
+
+test('parsePlist() bounds how often objects are looked at, however few there are, and ends where one holds itself', () => {
+  const list = (items: readonly number[]): Buffer => Buffer.from([0xaf, 0x10, items.length, ...items]);
+  const binary = (objects: readonly Buffer[]): Buffer => {
+    const offsets: number[] = [];
+    let body = Buffer.from('bplist00');
+    for (const object of objects) { offsets.push(body.length); body = Buffer.concat([body, object]); }
+    const table = Buffer.alloc(offsets.length * 2);
+    offsets.forEach((offset, index) => table.writeUInt16BE(offset, index * 2));
+    const trailer = Buffer.alloc(32);
+    trailer[6] = 2; trailer[7] = 1;
+    trailer.writeBigUInt64BE(BigInt(objects.length), 8);
+    trailer.writeBigUInt64BE(BigInt(body.length), 24);
+    return Buffer.concat([body, table, trailer]);
+  };
+  const many = (item: number, length = 250): readonly number[] => Array.from({ length }, () => item);
+  assert.equal((parsePlist(binary([list(many(1)), Buffer.from([0x09])]), 'x') as unknown[]).length, 250);
+  for (const objects of [[list(many(1)), list(many(2)), Buffer.from([0x09])], [list([0])], [list([9])]]) failureOf('CONFIG_UNREADABLE', () => parsePlist(binary(objects), 'x'));
+});

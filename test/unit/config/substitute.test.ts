@@ -84,3 +84,10 @@ test('expandTexts() expands the texts of a settings object and names the inner k
   assert.deepEqual(expandTexts({ clientSecret: '{env:S}', port: 1, list: ['{env:S}', null] }, zuno, context), { clientSecret: 'secret', port: 1, list: ['secret', null] });
   assert.equal(failureOf('VARIABLE_UNSET', () => expandTexts({ a: '{env:X}' }, zuno, context)).details.key, 'mcp.docs.oauth.a');
 });
+
+test('expand() refuses what only an editor can fill in, in the dialects of others alone', () => {
+  const failure = failureOf('VARIABLE_UNSET', () => value('Bearer ${input:wiki-key}', {}, dollar));
+  assert.match(failure.message, /an editor asks its user for it; set a variable and write \{env:WIKI_KEY\}/);
+  assert.deepEqual(failure.details, { token: '${input:wiki-key}', key });
+  assert.equal(value('${input:x}', {}), '${input:x}');
+});

@@ -62,12 +62,27 @@ test('statusFailure() shows the title of a page, not the page, and keeps Retry-A
   assert.match(statusFailure(answer({ status: 404 })).message, /answers 404$/);
 });
 
+test('statusFailure() takes the words out of an error in JSON', () => {
+  const told = (body: string, type = 'application/json'): string => {
+    const failure = statusFailure(answer({ status: 400, headers: { 'content-type': type }, body }));
+    return failure.code === 'HTTP_STATUS' ? failure.details.excerpt : '';
+  };
+  assert.equal(told('{"jsonrpc":"2.0","error":{"code":-32000,"message":"No session"},"id":null}'), 'No session');
+  assert.equal(told('{"error":"invalid_token","error_description":"it expired"}'), 'invalid_token, it expired');
+  assert.equal(told('{"message":"Not here"}', 'application/problem+json; charset=utf-8'), 'Not here');
+  assert.equal(told('{"detail":"token=hunter2-hunter2"}').includes('hunter2'), false);
+  for (const [body, type] of [['{"error":{"code":1}}'], ['{"other":1}'], ['["x"]'], ['{"error":'], ['{"message":"x"}', 'text/plain']] as const) assert.equal(told(body, type), body);
+});
+
 test('contentFailure() says what came instead', () => {
   const message = (more: Partial<Answer>, wanted?: string): string => contentFailure(answer(more), wanted).message;
   assert.match(message({ headers: html, body: page }), /status 200 with an HTML page titled "Sign in & go — Corp" instead of JSON$/);
   assert.match(contentFailure(answer({ headers: html, body: page })).hint ?? '', /sign-in page/);
   assert.match(message({ headers: { 'content-type': 'application/json' } }), /with an empty body instead of JSON/);
   assert.match(message({ headers: { 'content-type': 'application/json' }, body: '{"a":' }), /application\/json that cannot be parsed: "{"a":" instead/);
+  assert.match(message({ headers: { 'content-type': 'application/json' }, body: '{"a":1}' }, 'an answer'), /application\/json: "{"a":1}" instead of an answer/);
+  assert.match(contentFailure(answer({ headers: { 'content-type': 'text/plain' }, body: 'hi' })).hint ?? '', /another service/);
+  assert.equal(contentFailure(answer({ headers: { 'content-type': 'application/json' }, body: '{' })).hint, undefined);
   assert.match(message({ headers: { 'content-type': 'text/plain' }, body: 'hi' }, 'JSON or an event stream'), /text\/plain: "hi" instead of JSON or an event stream/);
   assert.match(message({ body: 'hi' }), /a body without content type: "hi"/);
 });

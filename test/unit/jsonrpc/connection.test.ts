@@ -251,7 +251,7 @@ test('progress cannot carry a request past its ceiling', async () => {
 });
 
 test('while the peer waits for an answer of ours no limit of a request runs; afterwards it goes on where it stood', async () => {
-  const answers: ((answer: { result: object }) => void)[] = [];
+  const answers: ((answer: { result: Record<string, unknown> }) => void)[] = [];
   const { peer, connection } = await setup({ inbound: { request: () => new Promise((resolve) => { answers.push(resolve); }) } });
   const wait = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms); });
   const startedAt = performance.now();
