@@ -39,12 +39,9 @@ function readModules(from) {
   const files = readdirSync(from, { recursive: true, encoding: 'utf8' }).map((file) => file.replaceAll('\\', '/')).filter((file) => file.endsWith('.js')).sort();
   return new Map(files.map((id) => {
     const text = readFileSync(path.join(from, id), 'utf8').replace(/^"use strict";\n/, '');
-    const links = {}, eager = [], lazy = [];
-    for (const [, deferred, target] of text.matchAll(REQUIRE)) {
-      links[target] = path.posix.join(path.posix.dirname(id), target);
-      (deferred ? lazy : eager).push(links[target]);
-    }
-    return [id, { text, links, eager, lazy }];
+    const eager = [], lazy = [];
+    for (const [, deferred, target] of text.matchAll(REQUIRE)) (deferred ? lazy : eager).push(path.posix.join(path.posix.dirname(id), target));
+    return [id, { text, eager, lazy }];
   }));
 }
 
@@ -66,11 +63,16 @@ const interop = { __importStar: (m) => m, __importDefault: (m) => ({ default: m 
 function load(id) {
   let module = made[id];
   if (module === undefined) {
-    if (table[id] === undefined) Object.assign(table, require('./' + homes[id]));
+    if (table[id] === undefined) Object.assign(table, require('./' + (started.has(id) ? 'cli-start.cjs' : called.has(id) ? 'cli-call.cjs' : 'cli-rest.cjs')));
     module = made[id] = { exports: {} };
-    table[id].call(interop, module.exports, (to) => (to.charCodeAt(0) === 46 ? load(links[id][to]) : require(to)), module);
+    table[id].call(interop, module.exports, (to) => (to.charCodeAt(0) === 46 ? load(resolve(id, to)) : require(to)), module);
   }
   return module.exports;
+}
+function resolve(id, to) {
+  const parts = id.split('/').slice(0, -1);
+  for (const part of to.split('/')) if (part === '..') parts.pop(); else if (part !== '.') parts.push(part);
+  return parts.join('/');
 }
 `;
 
@@ -81,12 +83,12 @@ function pack(from, to) {
   const needed = [...reach(modules, ENTRY, true)].sort();
   for (const id of needed) homes[id] ??= 'cli-rest.cjs';
   const body = (file) => needed.filter((id) => homes[id] === file).map((id) => `${JSON.stringify(id)}(exports, require, module) {\n${modules.get(id).text}},\n`).join('');
-  const links = Object.fromEntries(needed.map((id) => [id, modules.get(id).links]));
+  const members = (file) => JSON.stringify(needed.filter((id) => homes[id] === file));
   mkdirSync(to, { recursive: true });
   for (const group of Object.keys(GROUPS)) {
     const file = `${group}.cjs`;
     writeFileSync(path.join(to, file), homes[ENTRY] === file
-      ? `${LOADER}const homes = ${JSON.stringify(homes)};\nconst links = ${JSON.stringify(links)};\nObject.assign(table, {\n${body(file)}});\nmodule.exports = load(${JSON.stringify(ENTRY)});\n`
+      ? `${LOADER}const started = new Set(${members('cli-start.cjs')}), called = new Set(${members('cli-call.cjs')});\nObject.assign(table, {\n${body(file)}});\nmodule.exports = load(${JSON.stringify(ENTRY)});\n`
       : `'use strict';\nmodule.exports = {\n${body(file)}};\n`);
   }
 }
