@@ -12,4 +12,6 @@ export type { Paths } from './base/paths.ts';
 export type { Config, ServerEntry } from './config/types.ts';
 export type { Host, HostOptions, OpenServer, Person, ServerStatus, ToolListing } from './host/types.ts';
 export type { Approval, ApprovalAnswer, CallOptions, Decision, Outcome, Rule, ToolEntry } from './registry/types.ts';
+export type { IdentityProvider } from './oauth/identity.ts';
+export type { Visit } from './oauth/types.ts';
 export type { CallToolResult, Client, ContentBlock, Elicitation, ElicitationAnswer, Progress, Skill, SkillFile, Tool } from './mcp/types.ts';

@@ -61,13 +61,16 @@ function readChoice(text: string, choices: readonly { readonly value: unknown; r
   return found === undefined ? { problem: `"${text}" is none of the choices` } : { value: found.value };
 }
 
+const shortWords: Readonly<Record<string, string>> = { y: 'yes', n: 'no' };
+
 /** One line of input as the value of a field. */
 export function readField(text: string, shape: JsonObject): Read {
   const isList = kindsOf(shape, shape).has('array');
   const items = isList ? resolveShape(member(shape, 'items'), shape) : shape;
   const choices = choicesOf(items);
   const parts = isList ? text.split(',').map((part) => part.trim()).filter((part) => part !== '') : [text];
-  const read = parts.map((part) => (choices.length > 0 ? readChoice(part, choices) : typeText(part, items, shape)));
+  const switches = kindsOf(items, shape).has('boolean');
+  const read = parts.map((part) => (choices.length > 0 ? readChoice(part, choices) : typeText(switches ? shortWords[part.toLowerCase()] ?? part : part, items, shape)));
   const failed = read.find((one) => 'problem' in one);
   if (failed !== undefined) return failed;
   const values = read.map((one) => (one as { readonly value: unknown }).value);
@@ -80,14 +83,18 @@ const DECLINE = '/decline';
 const CANCEL = '/cancel';
 type Field = { readonly value: unknown } | 'skip' | 'decline' | 'cancel';
 
+const kindNames: Readonly<Record<string, string>> = { string: 'text', boolean: 'yes or no', integer: 'whole number', array: 'list' };
+const kindText = (shape: JsonObject): string => [...kindsOf(shape, shape)].map((kind) => kindNames[kind] ?? kind).join(' or ') || 'text';
+
 async function askField(terminal: Terminal, name: string, shape: JsonObject, needed: boolean, signal: AbortSignal): Promise<Field> {
   const isList = kindsOf(shape, shape).has('array');
   const choices = choicesOf(isList ? resolveShape(member(shape, 'items'), shape) : shape);
   const title = typeof shape['title'] === 'string' ? shape['title'] : name;
   const standard = shape['default'];
-  terminal.alert(bold(oneLine(title)), dim(`  ${[...kindsOf(shape, shape)].join('/') || 'text'}${needed ? '' : ', optional'}${typeof shape['description'] === 'string' ? `  ${oneLine(shape['description'])}` : ''}`));
+  terminal.alert(bold(oneLine(title)), dim(`  ${kindText(shape)}${needed ? '' : ', optional'}${typeof shape['description'] === 'string' ? `  ${oneLine(shape['description'])}` : ''}`));
   choices.forEach((choice, index) => terminal.alert(dim(`  ${index + 1}  `), oneLine(choice.title)));
-  const shown = standard === undefined ? '' : ` [${Array.isArray(standard) ? standard.join(', ') : String(standard)}]`;
+  const inWords = (value: unknown): string => choices.find((choice) => choice.value === value)?.title ?? (typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value));
+  const shown = standard === undefined ? '' : ` [${(Array.isArray(standard) ? standard : [standard]).map(inWords).join(', ')}]`;
   for (;;) {
     const line = await terminal.question([`${isList ? '(separated by commas) ' : ''}>${shown} `], signal);
     if (line === undefined || line.trim() === CANCEL) return 'cancel';

@@ -40,6 +40,6 @@ export function certificatesOf(entry: RemoteEntry): Readonly<Record<string, stri
 export function entryDocument(entry: ServerEntry): object {
   const own = entry.kind === 'local'
     ? { command: redactPatterns(entry.command.source), args: entry.args.map((arg) => redactPatterns(arg.source)), cwd: entry.cwd, environment: maskedMap(entry.environment) }
-    : { url: maskedUrl(entry.url.source), headers: maskedMap(entry.headers), oauth: entry.oauth === false ? false : entry.oauth === undefined ? null : 'configured', ...certificatesOf(entry) };
+    : { url: maskedUrl(entry.url.source), headers: maskedMap(entry.headers), oauth: entry.oauth === false ? false : entry.oauth === undefined ? null : 'configured', ...(entry.headersCommand !== undefined && { headersCommand: entry.headersCommand.words.map((word) => redactPatterns(word.source)) }), ...certificatesOf(entry) };
   return { name: entry.name, kind: entry.kind, transport: transportOf(entry), enabled: entry.enabled, ...own, protocol: entry.protocol, timeouts: entry.timeouts, origin: entry.origin, shadowed: entry.shadowed };
 }

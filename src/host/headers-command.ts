@@ -15,7 +15,7 @@ import { isHeader, withHeaders } from '../oauth/credential-headers.ts';
 import { childEnvironment } from '../transports/child-environment.ts';
 import { withoutOurHeaders } from '../transports/handover.ts';
 import type { Exit, ProcessTrees, ServerProcess } from '../transports/process-tree.ts';
-import { createStderrTail } from '../transports/stderr.ts';
+import { createStderrTail, type StderrTail } from '../transports/stderr.ts';
 
 export interface HeadersCommand {
   /** Name and URL of the server: for messages, and for the program (`ZUNO_MCP_SERVER`, `ZUNO_MCP_URL`). */
@@ -62,11 +62,17 @@ export function withHeadersCommand(send: SendRequest, command: HeadersCommand): 
 }
 
 async function printedBy(command: HeadersCommand): Promise<Printed> {
-  const { log, name, secret } = command;
-  const text = await outputOf(command);
-  const read = readHeaders(text, Date.now());
+  const { log, name, redact, secret } = command;
+  const stderr = createStderrTail(redact, () => {});
+  let read: ReturnType<typeof readHeaders>;
+  try {
+    read = readHeaders(await outputOf(command, stderr), Date.now());
+    if ('headers' in read) for (const value of Object.values(read.headers)) secret(value);
+  } finally {
+    // Not before the values are known that it must not show.
+    for (const line of stderr.text().split('\n')) if (line !== '') log({ level: 'debug', event: 'headers.stderr', message: redact(line), fields: { server: name } });
+  }
   if ('problem' in read) throw unusable(command, read.problem);
-  for (const value of Object.values(read.headers)) secret(value);
   log({ level: 'debug', event: 'headers.command', message: `"${command.words[0]}" printed headers for the server "${name}": ${Object.keys(read.headers).join(', ') || 'none'}` });
   return { ...read, headers: withoutOurHeaders(read.headers) };
 }
@@ -78,10 +84,9 @@ function described(text: string): string {
   return value === undefined ? 'text that is no JSON' : Array.isArray(value.value) ? 'a list' : 'a single value';
 }
 
-/** Runs it once. What it writes to stderr is logged, and its last line is told where it fails. */
-async function outputOf(command: HeadersCommand): Promise<string> {
-  const { name, url, words, directory, environment, trees, log, redact } = command;
-  const stderr = createStderrTail(redact, (line) => log({ level: 'debug', event: 'headers.stderr', message: line, fields: { server: name } }));
+/** Runs it once. The last line of its stderr is told where it fails. */
+async function outputOf(command: HeadersCommand, stderr: StderrTail): Promise<string> {
+  const { name, url, words, directory, environment, trees } = command;
   const deadline = startDeadline(limits.headersCommandMs);
   let child: ServerProcess | undefined;
   try {

@@ -1,7 +1,8 @@
 /** Signing in to configured servers: what an entry says of it, as options of an `OAuth`; and those that one host has, one for each server. */
 import * as path from 'node:path';
+import { isObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
-import { expandTexts, type Environment } from '../config/substitute.ts';
+import { expandTexts, type Environment, type TemplateContext } from '../config/substitute.ts';
 import type { RemoteEntry } from '../config/types.ts';
 import type { OAuth, OAuthOptions } from '../oauth/oauth.ts';
 import type { Interaction } from '../oauth/types.ts';
@@ -34,11 +35,18 @@ export function hasAuthorization(entry: RemoteEntry): boolean {
 export function oauthOptions(entry: RemoteEntry, { url, ca }: Reached, { environment, data, log, interaction, secret }: SignInContext): OAuthOptions {
   const texts = entry.oauthTexts ?? { directory: path.dirname(entry.origin.file), home: '', syntax: 'zuno' };
   const config = typeof entry.oauth === 'object' && !hasAuthorization(entry)
-    ? expandTexts(entry.oauth, texts, { environment, key: `${entry.origin.key ?? entry.name}.oauth`, origin: entry.origin }) : entry.oauth;
+    ? placed(expandTexts(entry.oauth, texts, { environment, key: `${entry.origin.key ?? entry.name}.oauth`, origin: entry.origin }), texts) : entry.oauth;
   return {
     name: entry.name, serverUrl: url, config, staticAuthorization: hasAuthorization(entry), storeDirectory: credentialDirectory(data),
     http: { environment, ca }, environment, interaction, log, secret,
   };
+}
+
+/** Files are relative to the one that names them. */
+function placed(config: unknown, { directory, home }: Pick<TemplateContext, 'directory' | 'home'>): unknown {
+  if (!isObject(config)) return config;
+  const place = (file: unknown): unknown => (typeof file !== 'string' || file === '' ? file : /^~(?=$|[/\\])/.test(file) ? path.resolve(home, `.${file.slice(1)}`) : path.resolve(directory, file));
+  return Object.fromEntries(Object.entries(config).map(([key, value]) => [key, key === 'privateKeyFile' || key === 'assertionFile' ? place(value) : value]));
 }
 
 /** The sign-ins of one host. They outlive connections: one that waits for a person goes on while its server is given up for now. */

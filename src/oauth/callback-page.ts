@@ -5,7 +5,7 @@ export type PageKind = 'signed-in' | 'not-signed-in' | 'stray';
 const WORDS: Readonly<Record<PageKind, readonly [title: string, mark: string, next: string]>> = {
   'signed-in': ['You are signed in', 'M5 12.5l4.6 4.6L19 7.6', 'You can close this tab and go back to your terminal.'],
   'not-signed-in': ['Sign-in did not complete', 'M12 5v9M12 18.4v.2', 'Close this tab and go back to your terminal: it says why, and what to do next.'],
-  stray: ['This is not the sign-in that is waiting', 'M9 9.2a3 3 0 1 1 4.3 2.7c-.9.4-1.3 1-1.3 2.1M12 18.4v.2', 'Use the tab that was opened last, or start again from your terminal.'],
+  stray: ['Another sign-in is waiting', 'M9 9.2a3 3 0 1 1 4.3 2.7c-.9.4-1.3 1-1.3 2.1M12 18.4v.2', 'Use the tab that was opened last, or start again from your terminal.'],
 };
 
 // Marks are drawn, not typed: not every font has them, and a screen reader would read them aloud.

@@ -26,7 +26,7 @@ export function createClients({ name, settings, server, store, request, scope, s
     },
     async register(redirectUri, extraGrants = []) {
       const found = kept();
-      if (found !== undefined && isUsable(found, redirectUri, ['authorization_code', ...extraGrants])) return registeredClient(found);
+      if (found !== undefined && isUsable(found, redirectUri, ['authorization_code', ...extraGrants], scope)) return registeredClient(found);
       const made = await register({ name, settings, server, request, scope, signal, extraGrants }, redirectUri);
       if (made.clientSecret !== undefined) secret(made.clientSecret);
       await store.locked(async (inside) => { await inside.write(withRegistration(inside.read() ?? store.empty, server.issuer, made)); });

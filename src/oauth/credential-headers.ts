@@ -54,11 +54,13 @@ function start(send: SendRequest, request: HttpRequest, source: HeaderSource): E
 
   const patiently = async (headers: Promise<RequestHeaders>, stop: AbortController, repeated: boolean): Promise<void> => {
     const budgetMs = Math.min(source.patienceMs, request.deadlineMs ?? Infinity), startedAt = now();
-    const deadline = startDeadline(budgetMs, request.signal);
+    const deadline = startDeadline(budgetMs, stop.signal);
+    const onAbort = (): void => stop.abort();
+    if (request.signal?.aborted === true) onAbort(); else request.signal?.addEventListener('abort', onAbort, { once: true });
     request.onHold?.(budgetMs);
     try {
       const ended = new Promise<never>((_, reject) => {
-        const give = (): void => { stop.abort(); reject(deadline.expired ? source.late() : canceled(`use server "${source.name}"`)); };
+        const give = (): void => { reject(deadline.expired ? source.late() : canceled(`use server "${source.name}"`)); stop.abort(); };
         if (deadline.signal.aborted) give(); else deadline.signal.addEventListener('abort', give, { once: true });
       });
       const given = await Promise.race([headers, ended]);
@@ -70,6 +72,7 @@ function start(send: SendRequest, request: HttpRequest, source: HeaderSource): E
       fail(error);
     } finally {
       deadline.dispose();
+      request.signal?.removeEventListener('abort', onAbort);
     }
   };
 

@@ -35,7 +35,7 @@ const METHODS: readonly ClientAuthMethod[] = ['none', 'client_secret_basic', 'cl
 
 function isRegistration(value: unknown): value is Registration {
   return isObject(value) && typeof value['clientId'] === 'string' && METHODS.includes(value['method'] as ClientAuthMethod) && typeof value['redirectUri'] === 'string'
-    && isStringArray(value['grantTypes']) && typeof value['registeredAt'] === 'number' && optional(value['clientSecret'], 'string') && optional(value['clientSecretExpiresAt'], 'number');
+    && isStringArray(value['grantTypes']) && (value['scope'] === undefined || isStringArray(value['scope'])) && typeof value['registeredAt'] === 'number' && optional(value['clientSecret'], 'string') && optional(value['clientSecretExpiresAt'], 'number');
 }
 
 function isTokens(value: unknown): value is Tokens {

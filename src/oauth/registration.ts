@@ -5,6 +5,7 @@ import { configuredClient } from './client-auth.ts';
 import { textMember } from './document.ts';
 import { cleaned, loginRefused, temporary } from './failures.ts';
 import { parseUrl } from '../http/url.ts';
+import { covers, parseScope, unite } from './scope.ts';
 import type { AuthorizationServer, ClientAuthMethod, ClientIdentity, OAuthAnswer, OAuthRequest, OAuthSettings, Registration } from './types.ts';
 
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
@@ -37,9 +38,10 @@ export function planClient(settings: OAuthSettings, server: AuthorizationServer,
 }
 
 /** True while a stored registration can serve this sign-in. */
-export function isUsable(registration: Registration, redirectUri: string | undefined, grants: readonly string[]): boolean {
+export function isUsable(registration: Registration, redirectUri: string | undefined, grants: readonly string[], scope: readonly string[] = []): boolean {
   const { clientSecretExpiresAt = 0 } = registration;
   if (clientSecretExpiresAt !== 0 && clientSecretExpiresAt <= Date.now()) return false;
+  if (registration.scope !== undefined && !covers(registration.scope, scope)) return false;
   return (redirectUri === undefined || registration.redirectUri === redirectUri) && grants.every((grant) => registration.grantTypes.includes(grant));
 }
 
@@ -78,7 +80,7 @@ function errorOf(answer: OAuthAnswer): string | undefined {
   return isObject(value) ? textMember(value, 'error') : undefined;
 }
 
-function processRegistration({ name, server }: RegistrationContext, answer: OAuthAnswer, redirectUri: string, grantTypes: readonly string[]): Registration {
+function processRegistration({ name, server, scope }: RegistrationContext, answer: OAuthAnswer, redirectUri: string, grantTypes: readonly string[]): Registration {
   const { status } = answer;
   if (status === 408 || status === 429 || status >= 500) throw temporary(`register this program for "${name}"`, statusFailure({ ...answer, stage: 'auth' }));
   const who = cleaned(server.issuer);
@@ -95,12 +97,14 @@ function processRegistration({ name, server }: RegistrationContext, answer: OAut
   const uris = document['redirect_uris'];
   if (isStringArray(uris) && uris.length > 0 && !uris.includes(redirectUri)) throw loginRefused(name, 'redirect_uri_rejected', `${who} registered other redirect URLs than ${redirectUri}`, byHand);
   const clientSecret = textMember(document, 'client_secret');
-  const expires = document['client_secret_expires_at'], granted = document['grant_types'];
+  const expires = document['client_secret_expires_at'], granted = document['grant_types'], limited = textMember(document, 'scope');
   return {
     clientId, redirectUri, registeredAt: Date.now(),
     method: methodOf(textMember(document, 'token_endpoint_auth_method'), clientSecret, server),
     grantTypes: isStringArray(granted) && granted.length > 0 ? granted : grantTypes,
     ...(clientSecret !== undefined && { clientSecret }),
+    // With what was asked for: a server that grants less will not grant it the next time either.
+    ...(limited !== undefined && { scope: unite(scope, parseScope(limited)) }),
     ...(typeof expires === 'number' && expires > 0 && { clientSecretExpiresAt: expires * 1000 }),
   };
 }

@@ -14,9 +14,6 @@ import type { ClientAuthMethod, GrantType, OAuthSettings } from './types.ts';
 const TYPES: readonly GrantType[] = ['authorization_code', 'client_credentials', 'device_code', 'enterprise_managed', 'workload_jwt'];
 const METHODS: readonly ClientAuthMethod[] = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'];
 
-/** What a file of a project may set: nothing that moves credentials or lowers a check. `false` is allowed too. */
-export const projectKeys: readonly string[] = ['clientId', 'scope'];
-
 /** A check answers with what is wrong, in words that complete "must be ...". */
 type Check = (value: unknown) => string | undefined;
 const text: Check = (value) => (typeof value === 'string' && value !== '' ? undefined : 'must be a text that is not empty');

@@ -47,11 +47,13 @@ async function revoke(context: DiscoveryContext, record: CredentialRecord, token
     const server = await discoverServer(context, tokens.issuer);
     const endpoint = server.revocation_endpoint;
     if (endpoint === undefined) return { revoked: 'not-offered' };
-    const auth = authenticateClient(clientOf(context.settings, server, record, tokens), server, context.name);
+    const client = clientOf(context.settings, server, record, tokens);
     const list: readonly (readonly [hint: string, token: string | undefined])[] = [['refresh_token', tokens.refreshToken], ['access_token', tokens.accessToken]];
     let reason: string | undefined;
     for (const [hint, token] of list) {
       if (token === undefined) continue;
+      // Anew for each request: an assertion is good for one.
+      const auth = authenticateClient(client, server, context.name);
       const answer = await context.request('revocation', endpoint, {
         method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded', ...auth.headers }, body: formOf({ token, token_type_hint: hint, ...auth.parameters }), signal: context.signal,
       });

@@ -126,6 +126,8 @@ export interface Registration {
   readonly method: ClientAuthMethod;
   readonly redirectUri: string;
   readonly grantTypes: readonly string[];
+  /** What it may ask for, where the server said so: more than this needs another registration. */
+  readonly scope?: readonly string[];
   readonly registeredAt: number;
 }
 

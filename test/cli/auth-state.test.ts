@@ -1,5 +1,6 @@
 /** What is kept of sign-ins: `mcp auth list`, `mcp logout`, and what every other command says of them. */
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
@@ -132,6 +133,16 @@ test('mcp logout removes the tokens whatever the service says, and tells how lon
     assert.equal(box.record().tokens, undefined);
     assert.equal(box.server.stats.revoked.length, revocation === 503 ? 2 : 0);
   }
+});
+
+test('mcp logout proves who it is anew for each token: an assertion is good for one request', async (t) => {
+  const box = await guarded(t, { methods: ['private_key_jwt'] });
+  const key = box.file('key.pem', generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'pem', type: 'pkcs8' }).toString());
+  box.configure({ oauth: { clientId: 'configured', privateKeyFile: key, tokenEndpointAuthMethod: 'private_key_jwt' } });
+  await box.signIn();
+  assert.match((await box.run(['mcp', 'logout', 'docs'])).stdout, /has revoked the tokens/);
+  const used = ['/token', '/revoke'].flatMap((place) => box.server.seen(place)).map(({ parameters }) => JSON.parse(Buffer.from(parameters['client_assertion']!.split('.')[1]!, 'base64url').toString()).jti);
+  assert.deepEqual([used.length, new Set(used).size], [3, 3]);
 });
 
 test('mcp logout --json tells the same', async (t) => {

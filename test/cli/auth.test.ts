@@ -293,11 +293,14 @@ test('mcp auth --device says what is refused, and where it is not offered', asyn
   assert.deepEqual([without.status, /offers no device sign-in/.test(without.stderr)], [6, true], without.stderr);
 });
 
-test('mcp auth --scope asks for more, together with what was granted before', async (t) => {
+test('mcp auth --scope asks for more, together with what was granted before, and registers anew where the registration is for less', async (t) => {
   const box = await guarded(t, { challengeScope: 'read' });
   assert.equal((await box.signIn()).status, 0);
   assert.equal((await box.signIn(['--scope', 'write admin', '--scope=more'])).status, 0);
   assert.equal(box.server.seen('/authorize')[1]!.parameters['scope'], 'read write admin more');
+  assert.deepEqual(box.server.seen('/register').map(({ body }) => JSON.parse(body).scope), ['read', 'read write admin more']);
+  assert.equal((await box.signIn(['--scope', 'write'])).status, 0);
+  assert.equal(box.server.stats.registrations, 2);
 });
 
 test('mcp auth refuses where signing in would have no effect: a fixed header, oauth off, a headersCommand, a local server, an unknown name (row 191)', async (t) => {

@@ -87,7 +87,7 @@ test('on a terminal the given answers stand ready and only enter is left to pres
 
 test('on a terminal an answer that does not fit is told, and its field asked', async (t) => {
   const { run } = await boxFor(t, fixture('--tools=ask'));
-  const answers = [['> ', '4'], ['> [true] ', ''], ['> ', ''], ['> ', ''], ['> [none] ', ''], ['[c]ancel: ', 'y']] as const;
+  const answers = [['> ', '4'], ['> [yes] ', ''], ['> ', ''], ['> ', ''], ['> [none] ', ''], ['[c]ancel: ', 'y']] as const;
   const { stdout, stderr } = await run(['call', 'fs_ask', 'what=form', '--elicit', 'size=77', '--elicit', 'sure=true'], { terminal: { columns: 100, answers } });
   assert.match(stripControls(stderr), /--elicit size: at most 9, please/);
   assert.match(stripControls(stdout), /"content":\{"size":4,"sure":true,"note":"none"\}/, stderr);

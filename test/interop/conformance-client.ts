@@ -2,6 +2,8 @@
  * The client under the official conformance suite: plain uses of the public library. The suite gives the server's URL as the
  * last argument and names the scenario in the environment; the revision it runs for is never looked at.
  */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { connect, Failure, type Answers, type Client, type OAuthConfig } from '../../dist/client.js';
 
 const url = process.argv.at(-1)!;
@@ -99,8 +101,17 @@ async function consent({ url: page }: { readonly url: string }): Promise<string 
   return (await fetch(page, { redirect: 'manual' })).headers.get('location') ?? undefined;
 }
 
+/** Scenarios run side by side, each with a callback port of its own. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  return port;
+}
+
 const oauth = scenario.startsWith('auth/') ? {
-  config: { clientMetadataUrl: 'https://conformance-test.local/client-metadata.json', ...given[scenario]?.() },
+  config: { callbackPort: await freePort(), clientMetadataUrl: 'https://conformance-test.local/client-metadata.json', ...given[scenario]?.() },
   interaction: { mode: 'surface' as const, visit: consent },
 } : undefined;
 

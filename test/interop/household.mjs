@@ -32,7 +32,7 @@ function living(marker) {
 }
 
 export function createHousehold() {
-  if (process.env.ZUNO_CLI === undefined) assert.ok(existsSync(path.resolve(here, '../../dist/cli/main.js')), 'dist is missing: run npm run build in the root first');
+  if (process.env.ZUNO_CLI === undefined) assert.ok(existsSync(path.resolve(here, '../../dist/cli.cjs')), 'dist is missing: run npm run build in the root first');
   const base = realpathSync(mkdtempSync(path.join(tmpdir(), 'zuno-interop-')));
   const work = path.join(base, 'work');
   mkdirSync(work);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { startServer } from '../support/http-server.ts';
+import { freePort, startServer } from '../support/http-server.ts';
 import { guarded } from './support.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AnyFailure } from '../../src/base/failure.ts';
@@ -175,7 +175,7 @@ test('a server that moved to another authorization server gets a new registratio
   await assert.rejects(one.call(), words('token_rejected'));
   assert.equal(second.server.stats.registrations, 1);
   assert.ok(!JSON.stringify(second.server.log).includes(client!));
-  const fixed = await guarded(t, { methods: [] }, { config: { clientId: 'configured' } });
+  const fixed = await guarded(t, { methods: [] }, { config: { clientId: 'configured', callbackPort: await freePort() } });
   await signedIn(fixed);
   fixed.server.expireAll();
   fixed.server.behaviour['authorizationServers'] = [second.server.issuer];

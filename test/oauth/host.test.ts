@@ -1,7 +1,8 @@
 /** Signing in as a host does it: entries of a configuration, a guarded server, a person who is shown where to go. */
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
@@ -226,6 +227,19 @@ test('an oauth object has its references filled in, and every fault of it is tol
   const dollar = { mcpServers: { docs: { type: 'http', url: server.url, oauth: { clientId: '${CLIENT:-fallback}', clientSecret: '${SECRET}', type: 'client_credentials' } } } };
   await callRead(home(t, dollar, { SECRET: 'the-secret-of-it' }).host({ assumeYes: true }));
   assert.equal(server.stats.clientCredentials, 1);
+});
+
+test('a key file is relative to the file that names it', async (t) => {
+  const server = await guard(t, { methods: ['private_key_jwt'] });
+  const oauth = (privateKeyFile: string): Record<string, unknown> => ({ oauth: { type: 'client_credentials', clientId: 'machine', privateKeyFile } });
+  const place = home(t, entry(server, oauth('keys/client.pem'))), keys = path.join(place.directory, 'config', 'zuno', 'keys');
+  mkdirSync(keys);
+  writeFileSync(path.join(keys, 'client.pem'), generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  await callRead(place.host({ assumeYes: true }));
+  assert.equal(server.stats.lastMethod, 'private_key_jwt');
+  place.write(entry(server, oauth('~/elsewhere.pem')));
+  const missing = await refused(place.host().open('docs'));
+  assert.ok(missing.code === 'CONFIG_INVALID' && missing.details.problems[0]?.pointer === '/oauth/privateKeyFile', missing.message);
 });
 
 test('a project file may say clientId and scope alone, and sends nobody anywhere', async (t) => {

@@ -3,6 +3,7 @@ import { chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { guarded, nobody } from './support.ts';
+import { freePort } from '../support/http-server.ts';
 import type { AnyFailure } from '../../src/base/failure.ts';
 import type { CredentialRecord } from '../../src/oauth/record.ts';
 import type { Guarded } from './support.ts';
@@ -118,7 +119,7 @@ test('authorize() forgets a registration after invalid_client, but never a confi
   one.server.expireAll();
   await assert.rejects(one.call(), (failure: AnyFailure) => failure.code === 'LOGIN_REQUIRED' && failure.details.error === 'client_forgotten');
   assert.deepEqual(one.record.read().registrations, {});
-  const configured = await guarded(t, { refreshAnswer: 'invalid_client', methods: [] }, { config: { clientId: 'configured' } });
+  const configured = await guarded(t, { refreshAnswer: 'invalid_client', methods: [] }, { config: { clientId: 'configured', callbackPort: await freePort() } });
   await configured.oauth.login();
   const record = recordOf(configured), before = record.text();
   configured.server.expireAll();

@@ -213,7 +213,7 @@ test('login() says how to register by hand where registering is refused or not o
 });
 
 test('login() uses a client ID metadata document where that is known', async (t) => {
-  const { oauth, server, visits } = await guarded(t, { metadata: { client_id_metadata_document_supported: true } }, { config: { clientMetadataUrl: 'https://zuno.example/client.json' } });
+  const { oauth, server, visits } = await guarded(t, { metadata: { client_id_metadata_document_supported: true } }, { config: { clientMetadataUrl: 'https://zuno.example/client.json', callbackPort: await freePort() } });
   assert.equal((await oauth.login()).client, 'metadata-document');
   assert.equal(server.seen('/register').length, 0);
   assert.equal(server.seen('/token')[0]!.parameters['client_id'], 'https://zuno.example/client.json');

@@ -63,7 +63,7 @@ function showFull({ terminal }: Context, { entry, decision }: Shown): void {
 
 function showList({ terminal }: Context, tools: readonly Shown[], why: boolean): void {
   terminal.table(
-    [{ title: 'TOOL', shrink: 2 }, { title: 'MAY' }, ...(why ? [{ title: 'WHY', shrink: 1 }] : []), { title: 'DESCRIPTION', shrink: 3 }],
+    [{ title: 'TOOL', shrink: 2, least: 40 }, { title: 'MAY' }, ...(why ? [{ title: 'WHY', shrink: 1 }] : []), { title: 'DESCRIPTION', shrink: 3, least: 30 }],
     tools.map(({ entry, decision }) => [bold(lineOf(entry)), effectCell(decision), ...(why ? [dim(decision.why)] : []), shorten(oneLine(entry.definition.description ?? entry.definition.title ?? ''), DESCRIPTION_CHARS)]),
   );
 }

@@ -3,7 +3,7 @@
 #
 #   run.sh [scenario-name-pattern]
 #
-# expected.txt names what may fail until it is built: auth scenarios only, one a line, each with its reason. A line whose scenario
+# An expected.txt, where there is one, names what may fail for now: auth scenarios only, one a line, each with its reason. A line whose scenario
 # passes, or which names nothing that was run, fails the whole run. Environment: BUILD=0 leaves the build out (dist is used as it
 # stands), everything else as in run-client.sh.
 set -euo pipefail

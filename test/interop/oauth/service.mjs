@@ -42,7 +42,7 @@ export async function startService({ clients = [], pages = false, scopes = ['rea
     },
     async loadExistingGrant({ oidc }) {
       const grant = new provider.Grant({ accountId: oidc.session.accountId, clientId: oidc.client.clientId });
-      grant.addOIDCScope('openid offline_access');
+      grant.addOIDCScope(['openid', 'offline_access', ...scopes].join(' '));
       grant.addResourceScope(resource, scopes.join(' '));
       await grant.save();
       return grant;

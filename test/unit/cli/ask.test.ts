@@ -33,6 +33,7 @@ test('readField() types and bounds one line by its field', () => {
   assert.equal(read('a', { type: 'string', minLength: 2 }), 'at least 2 characters, please');
   assert.equal(read('abc', { type: 'string', maxLength: 2 }), 'at most 2 characters, please');
   assert.equal(read('yes', { type: 'boolean' }), true);
+  assert.deepEqual([read('Y', { type: 'boolean' }), read('n', { type: 'boolean' }), read('y', { type: 'string' })], [true, false, 'y']);
   assert.equal(read('2', { enum: ['a', 'b'] }), 'b');
   assert.equal(read('Bee', { enum: ['a', 'b'], enumNames: ['Ay', 'Bee'] }), 'b');
   assert.equal(read('red', { oneOf: [{ const: '#f00', title: 'Red' }] }), '#f00');
@@ -53,6 +54,15 @@ test('personAt() fills in defaults, skips optional fields and shows choices', as
   assert.ok(shown.some((line) => line.includes('Name') && line.includes('who')));
   assert.ok(shown.includes('  1  s'));
   assert.ok(shown.includes('> [Ann] '));
+});
+
+test('personAt() shows defaults and kinds in the words of a person', async () => {
+  const { terminal, shown } = scripted(['', '', '', 'y']);
+  const hero = { oneOf: [{ const: 'h-1', title: 'Superman' }, { const: 'h-2', title: 'Wonder Woman' }], default: 'h-2' };
+  const answer = await personAt(terminal, signal).answer!('srv', form({ sure: { type: 'boolean', default: true }, hero, heroes: { type: 'array', items: { anyOf: hero.oneOf }, default: ['h-1', 'h-2'] } }), signal);
+  assert.deepEqual(answer, { action: 'accept', content: { sure: true, hero: 'h-2', heroes: ['h-1', 'h-2'] } });
+  for (const prompt of ['> [yes] ', '> [Wonder Woman] ', '(separated by commas) > [Superman, Wonder Woman] ']) assert.ok(shown.includes(prompt), prompt);
+  assert.ok(shown.some((line) => line.includes('yes or no, optional')));
 });
 
 test('personAt() takes the end of input as cancel, at a field and at the review', async () => {
