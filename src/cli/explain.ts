@@ -106,12 +106,6 @@ function originOf({ origin, stage }: AnyFailure): string {
 /** A server's words inside our message may hold what it should not repeat. */
 const messageOf = (failure: AnyFailure): string => (failure.code === 'REMOTE_ERROR' ? redactPatterns(failure.message) : failure.message);
 
-/** Where to sign in right now: whole and alone on its line, to be copied. */
-function signInLines(failure: AnyFailure): Line[] {
-  const url = failure.code === 'LOGIN_REQUIRED' ? failure.details.url : undefined;
-  return url === undefined ? [] : [[dim('  sign in '), 'at this address:'], [url]];
-}
-
 /** What is needed to understand and to act, line by line. `next`: a better step than the failure knows. */
 export function explain(failure: AnyFailure, next = nextText(failure)): Line[] {
   const row = (name: string, text: string): Line[] => text.split('\n').map((line, index) => [dim(`  ${(index === 0 ? name : '').padEnd(7)} `), line]);
@@ -122,7 +116,6 @@ export function explain(failure: AnyFailure, next = nextText(failure)): Line[] {
     ...row('repeat', repeatText[failure.recovery]),
     ...row('origin', originOf(failure)),
     ...row('next', next),
-    ...signInLines(failure),
   ];
 }
 

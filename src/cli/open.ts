@@ -117,6 +117,5 @@ export function tellFailures({ terminal }: Context, failures: readonly ServerFai
     const said = failure.code === 'SERVER_EXITED' || failure.code === 'CONNECTION_CLOSED' ? (failure.details.stderrTail ?? '').trimEnd().split('\n').at(-1) : '';
     if (said) terminal.alert(dim('  its stderr: '), redactPatterns(said));
     terminal.alert(dim('  next: '), addressed(failure.hint ?? 'zuno-lite mcp debug NAME', server));
-    if (failure.code === 'LOGIN_REQUIRED' && failure.details.url !== undefined) terminal.alert(failure.details.url);
   }
 }

@@ -46,7 +46,7 @@ export function tokenRefused(name: string, error: string, why: string, hint?: st
 }
 
 export function canceled(what: string): AnyFailure {
-  return new Failure('CANCELED', `Cannot ${what}: canceled`, { stage: 'auth', details: {} }) as AnyFailure;
+  return new Failure('CANCELED', `Cannot ${what}: canceled`, { stage: 'auth', details: {}, recovery: 'retryable' }) as AnyFailure;
 }
 
 /** The network or the other side is out of order for now: the same facts, but surely nothing was lost and it may be tried again. */

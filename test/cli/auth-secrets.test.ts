@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { freePort } from '../support/http-server.ts';
 import { addressIn, browse, guarded, landingOf, onAddress, type Guarded } from './signing-in.ts';
 import type { Ran } from './support.ts';
 
@@ -24,8 +25,8 @@ const scenes: readonly (readonly [name: string, behaviour: Record<string, unknow
     await signIn('--json');
     await run('mcp', 'logout', 'docs', '--client', '--json');
   }],
-  ['confidential client, Basic', { methods: ['client_secret_basic'] }, { oauth: application }, async ({ run, signIn }) => { await signIn(); await run('tools', 'docs'); await run('mcp', 'get', 'docs', '--json'); await run('mcp', 'logout', 'docs'); }],
-  ['confidential client, post', { methods: ['client_secret_post'] }, { oauth: application }, async ({ box, run, signIn }) => { await signIn(); box.server.expireAll(); await run('tools', 'docs'); await run('debug', 'config', '--json'); }],
+  ['confidential client, Basic', { methods: ['client_secret_basic'] }, { oauth: { ...application, callbackPort: await freePort() } }, async ({ run, signIn }) => { await signIn(); await run('tools', 'docs'); await run('mcp', 'get', 'docs', '--json'); await run('mcp', 'logout', 'docs'); }],
+  ['confidential client, post', { methods: ['client_secret_post'] }, { oauth: { ...application, callbackPort: await freePort() } }, async ({ box, run, signIn }) => { await signIn(); box.server.expireAll(); await run('tools', 'docs'); await run('debug', 'config', '--json'); }],
   ['registered with a secret', { methods: ['client_secret_basic'] }, {}, async ({ run, signIn }) => { await signIn(); await run('tools', 'docs'); await run('mcp', 'logout', 'docs'); }],
   ['an address that is handed over', {}, {}, async ({ box, run }) => {
     let second: Promise<unknown> | undefined;

@@ -4,8 +4,10 @@ import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { stripControls } from '../../src/base/text.ts';
 import { momentText, relativeTime } from '../../src/cli/moments.ts';
 import { createStore } from '../../src/oauth/store.ts';
+import { freePort } from '../support/http-server.ts';
 import { addressIn, browse, guarded, onAddress, type Guarded } from './signing-in.ts';
 import { fixture } from './support.ts';
 
@@ -135,10 +137,24 @@ test('mcp logout removes the tokens whatever the service says, and tells how lon
   }
 });
 
+test('mcp logout of tokens that have expired, or do not say when, and of a registration alone', async (t) => {
+  const box = await guarded(t, { revocation: 'none' });
+  const of = (more: object): Promise<void> => keep(box, 'docs', { issuer: box.server.issuer, tokenEndpoint: `${box.server.issuer}/token`, ...more });
+  await of({ expiresAt: Date.now() - HOUR });
+  assert.match((await box.run(['mcp', 'logout', 'docs'])).stdout, /revokes no tokens: the access token has expired$/m);
+  await of({});
+  assert.match((await box.run(['mcp', 'logout', 'docs'])).stdout, /revokes no tokens: the access token works until it expires$/m);
+  await box.signIn();
+  await box.run(['mcp', 'logout', 'docs']);
+  const registration = await box.run(['mcp', 'logout', 'docs', '--client']);
+  assert.deepEqual([registration.status, /There were no tokens$/m.test(registration.stdout), box.record()], [0, true, undefined]);
+  assert.equal((await box.run(['mcp', 'logout'])).stderr.includes('and no sign-in is kept'), true);
+});
+
 test('mcp logout proves who it is anew for each token: an assertion is good for one request', async (t) => {
   const box = await guarded(t, { methods: ['private_key_jwt'] });
   const key = box.file('key.pem', generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'pem', type: 'pkcs8' }).toString());
-  box.configure({ oauth: { clientId: 'configured', privateKeyFile: key, tokenEndpointAuthMethod: 'private_key_jwt' } });
+  box.configure({ oauth: { clientId: 'configured', callbackPort: await freePort(), privateKeyFile: key, tokenEndpointAuthMethod: 'private_key_jwt' } });
   await box.signIn();
   assert.match((await box.run(['mcp', 'logout', 'docs'])).stdout, /has revoked the tokens/);
   const used = ['/token', '/revoke'].flatMap((place) => box.server.seen(place)).map(({ parameters }) => JSON.parse(Buffer.from(parameters['client_assertion']!.split('.')[1]!, 'base64url').toString()).jti);
@@ -200,6 +216,20 @@ test('every command that meets a server that asks for sign-in says the next comm
   assert.deepEqual([signIn.state, signIn.kept], ['authenticated', { accessToken: true, refreshToken: true, registration: true }]);
   const open = await guarded(t, { anonymous: true });
   assert.match((await open.run(['mcp', 'debug', 'docs'])).stdout, /sign-in +none: the server answers without it\n[\s\S]*credentials +none are kept/);
+});
+
+test('a command that uses a server shows the address on a terminal, and goes on when somebody has signed in; a server of a checkout takes mcp auth', async (t) => {
+  const box = await guarded(t);
+  const { status, stdout, stderr } = await box.run(['call', 'docs.read'], { terminal: { columns: 80 }, env: { DISPLAY: ':9', NO_COLOR: '1' }, onStderr: onAddress((address) => void browse(address)) });
+  assert.deepEqual([status, stdout.replaceAll('\r\u001b[2K', '')], [0, 'with \n'], stderr);
+  assert.match(stderr, /zuno-lite mcp auth docs waits longer/);
+  const other = await guarded(t);
+  other.config({ permission: { mode: 'allow_all' } });
+  other.file('zuno.json', JSON.stringify({ mcp: { docs: { type: 'remote', url: other.server.url } } }));
+  const refused = await other.run(['call', 'docs.read'], { terminal: { columns: 80 } });
+  assert.deepEqual([refused.status, /next.*Run: zuno-lite mcp auth docs/.test(stripControls(refused.stderr)), other.server.seen('/register')], [6, true, []], refused.stderr);
+  assert.equal((await other.signIn()).status, 0);
+  assert.equal((await other.run(['call', 'docs.read'])).status, 0);
 });
 
 test('a token with 20 s left is renewed before it is used, and a 401 renews once (row 185)', async (t) => {

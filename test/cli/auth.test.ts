@@ -5,6 +5,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 import * as path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { stripControls } from '../../src/base/text.ts';
+import { freePort } from '../support/http-server.ts';
 import { addressIn, browse, guarded, landingOf, onAddress, type Guarded } from './signing-in.ts';
 import { fixture } from './support.ts';
 
@@ -43,7 +44,7 @@ test('mcp auth registers with the redirect URL that is used; configured client, 
   assert.equal((await box.signIn()).status, 0);
   const [registered] = box.server.seen('/register');
   assert.deepEqual(JSON.parse(registered!.body).redirect_uris, [box.server.seen('/authorize')[0]!.parameters['redirect_uri']]);
-  const own = await guarded(t, { methods: ['client_secret_basic'] }, { oauth: { clientId: 'configured', clientSecret: '{env:APP_SECRET}', scope: 'read write' } });
+  const own = await guarded(t, { methods: ['client_secret_basic'] }, { oauth: { clientId: 'configured', clientSecret: '{env:APP_SECRET}', scope: 'read write', callbackPort: await freePort() } });
   const { status, stdout, stderr } = await own.signIn([], { env: { APP_SECRET: 'very-s3cret-thing' } });
   assert.equal(status, 0, stderr);
   assert.deepEqual([own.server.seen('/register').length, own.server.seen('/authorize')[0]!.parameters['scope']], [0, 'read write']);
@@ -53,7 +54,6 @@ test('mcp auth registers with the redirect URL that is used; configured client, 
 });
 
 test('mcp auth: the verifier is nowhere on the disk while it waits, a wrong state changes nothing (row 177), and callbackPort and redirectUri are kept (row 178)', async (t) => {
-  const { freePort } = await import('../support/http-server.ts');
   const port = await freePort();
   const box = await guarded(t, {}, { oauth: { callbackPort: port } });
   let stray: number | undefined, files = '';
@@ -142,11 +142,25 @@ test('an address that is pasted races with the browser: wrapped by the terminal,
 test('the browser may be faster than whoever pastes: the question ends, the terminal is as before', async (t) => {
   const box = await guarded(t);
   const modes: boolean[] = [];
-  const { status, stdout, stderr } = await box.signIn([], { terminal: { columns: 60, raw: (on) => modes.push(on) } });
+  let page: Promise<unknown> | undefined;
+  const { status, stdout, stderr } = await box.run(['mcp', 'auth', 'docs'], {
+    terminal: { columns: 60, raw: (on) => modes.push(on) }, onStderr: (screen) => { if (stripControls(screen).includes(PROMPT)) page ??= browse(addressIn(stripControls(screen))!); },
+  });
+  await page;
   assert.equal(status, 0, stripControls(stderr));
-  assert.equal(modes.at(-1), false);
+  assert.deepEqual([modes.includes(true), modes.at(-1)], [true, false]);
   assert.match(stripControls(stderr), /Or paste the address that the browser ended on: \n/);
   assert.match(stripControls(stdout), /^Signed in to "docs"$/m);
+});
+
+test('a redirect URL that is not on this machine can only be pasted: on a terminal, and nowhere else', async (t) => {
+  const redirectUri = 'https://landing.example/done';
+  const box = await guarded(t, {}, { oauth: { redirectUri } });
+  const pasted = await box.run(['mcp', 'auth', 'docs'], { terminal: { columns: 60, answers: [[PROMPT, (screen) => landingOf(addressIn(stripControls(screen))!)]] } });
+  assert.equal(pasted.status, 0, stripControls(pasted.stderr));
+  assert.match(stripControls(pasted.stderr), /The browser will end at https:\/\/landing\.example\/done, which is not on this machine\. Paste the whole address from its address bar here\./);
+  const alone = await box.run(['mcp', 'auth', 'docs']);
+  assert.deepEqual([alone.status, /Run the command on a terminal, where that address can be pasted/.test(alone.stderr), /next +Sign in on a terminal/.test(alone.stderr)], [6, true, true], alone.stderr);
 });
 
 test('five wrong addresses end it', async (t) => {
@@ -243,7 +257,6 @@ test('mcp auth --callback-url: nothing waits, a wrong address, a process that is
     }),
   });
   assert.deepEqual([wrong!.status, /it does not begin with http:\/\/127\.0\.0\.1:\d+\/oauth\/callback\/mcp\/docs/.test(wrong!.stderr)], [6, true], wrong!.stderr);
-  const { freePort } = await import('../support/http-server.ts');
   const redirectUri = `http://127.0.0.1:${await freePort()}/oauth/callback/mcp/docs`;
   const { createStore } = await import('../../src/oauth/store.ts');
   const store = createStore({ directory: box.store, name: 'docs', serverUrl: box.server.url, log: () => {} });
@@ -346,13 +359,18 @@ test('mcp auth signs in to a server that lets anybody in', async (t) => {
 // ---- ending early
 
 test('Ctrl-C while it waits: 130, nothing waits any more, no listener stays', async (t) => {
-  const box = await guarded(t);
+  const box = await guarded(t, {}, { oauth: { callbackPort: await freePort() } });
   const child = box.start(['mcp', 'auth', 'docs']);
-  let stderr = '';
-  child.stderr!.setEncoding('utf8').on('data', (text) => { stderr += text; if (addressIn(stderr) !== undefined && stderr.includes('Waiting until')) child.kill('SIGINT'); });
-  const [status] = await once(child, 'exit');
+  let stderr = '', asked = false;
+  child.stderr!.setEncoding('utf8').on('data', (text) => {
+    stderr += text;
+    if (asked || addressIn(stderr) === undefined || !stderr.includes('Waiting until')) return;
+    asked = true;
+    child.kill('SIGINT');
+  });
+  const [status] = await once(child, 'close');
   assert.equal(status, 130, stderr);
-  assert.match(stderr, /canceled/);
+  assert.match(stderr, /canceled\n[\s\S]*repeat +yes/);
   assert.deepEqual(box.pending(), []);
   const landing = new URL(new URL(addressIn(stderr)!).searchParams.get('redirect_uri')!);
   await assert.rejects(fetch(landing));
@@ -379,7 +397,7 @@ test('Ctrl-C on a real terminal: 130, and the terminal is as before', onLinux, a
     sent = true;
     child.stdin.write('\u0003');
   });
-  await once(child, 'exit');
+  await once(child, 'close');
   const shown = stripControls(screen);
   assert.match(shown, /^status 130$/m, shown);
   const [before, after] = [...shown.matchAll(/^speed .*(?:\n(?!speed|Sign|status|\/).*)*/gm)].map((match) => match[0].match(/-?(?:icanon|echo|isig|icrnl)\b/g));

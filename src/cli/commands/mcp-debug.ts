@@ -120,7 +120,7 @@ function show(context: Context, findings: Findings): void {
   stderr.slice(-TAIL_LINES).forEach((line, index) => row(index === 0 ? 'stderr' : '', redactPatterns(line)));
   if (opened?.process !== undefined && stderr.length === 0) row('stderr', dim('nothing'));
   if (failure !== undefined) for (const line of explain(failure, nextStep(entry, failure))) terminal.alert(...line);
-  if (failure?.code !== 'LOGIN_REQUIRED' || failure.details.url === undefined) for (const line of signIn?.waiting ?? []) terminal.alert(...line);
+  for (const line of signIn?.waiting ?? []) terminal.alert(...line);
 }
 
 /** They are written for a model and often long: enough to know them by. */

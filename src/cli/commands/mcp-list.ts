@@ -104,7 +104,7 @@ async function present(context: Context, config: Config, found: readonly Row[]):
 }
 
 async function tellSignIns({ terminal }: Context, rows: readonly Row[]): Promise<void> {
-  const waiting = rows.filter(({ signInUrl, failure }) => signInUrl !== undefined && !(failure?.code === 'LOGIN_REQUIRED' && failure.details.url !== undefined));
+  const waiting = rows.filter(({ signInUrl }) => signInUrl !== undefined);
   if (waiting.length === 0) return;
   const { waitingLines } = await import('../standing-view.ts');
   for (const { name, signInUrl } of waiting) for (const line of waitingLines(name, signInUrl!)) terminal.alert(...line);

@@ -3,7 +3,12 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import { generateKeyPairSync } from 'node:crypto';
-import Provider, { errors } from 'oidc-provider';
+
+// It reminds of what matters in production at every start.
+const { warn, info } = console;
+const sparing = (say) => (text, ...more) => { if (!String(text).startsWith('oidc-provider ')) say(text, ...more); };
+Object.assign(console, { warn: sparing(warn), info: sparing(info) });
+const { default: Provider, errors } = await import('oidc-provider');
 
 const ACCOUNT = 'ann';
 
