@@ -15,6 +15,11 @@ export const limits = {
   stderrLineBytes: 8 * KIB,
   stderrTailBytes: 64 * KIB,
   httpBodyBytes: 64 * MIB,
+  /** Literal header and variable values of at least that length are masked wherever a server repeats them. */
+  literalSecretChars: 16,
+  /** So many chunks smaller than that are joined while they wait, so that a drip of bytes costs no object each. */
+  smallChunks: 1024,
+  smallChunkBytes: 4096,
   httpErrorBodyBytes: 64 * KIB,
   /** Response head. The platform's fetch has a limit of its own (16 KiB). */
   httpHeaderBytes: 64 * KIB,

@@ -60,7 +60,12 @@ function causeText(failure: AnyFailure): string {
     case 'TOOL_UNKNOWN': return failure.details.nearest.length === 0 ? 'no tool has a name like it' : `close to it: ${failure.details.nearest.join(', ')}`;
     case 'USAGE': return failure.details.argument === undefined ? 'the words of the command line' : `the word "${failure.details.argument}"`;
     case 'PERMISSION_DENIED': return { rule: failure.details.rule === undefined ? 'a rule' : `rule ${failure.details.rule}`, declined: 'you were asked and said no', nobody: 'the policy asks, and nobody is here to answer' }[failure.details.why];
-    case 'OUTCOME_UNKNOWN': return `${{ timeout: 'no answer in time', closed: 'the connection ended before the answer', unreadable: 'the answer could not be read', canceled: 'it was canceled under way' }[failure.details.why]} (${failure.details.method}, ${Math.round(failure.details.elapsedMs)} ms)`;
+    case 'OUTCOME_UNKNOWN': {
+      const { why, method, elapsedMs, exitCode, signal, stderrTail } = failure.details;
+      const said = tail(stderrTail);
+      const end = typeof exitCode === 'number' ? `; exit code ${exitCode}` : typeof signal === 'string' ? `; ended by ${signal}` : '';
+      return `${{ timeout: 'no answer in time', closed: 'the connection ended before the answer', unreadable: 'the answer could not be read', canceled: 'it was canceled under way' }[why]} (${method}, ${Math.round(elapsedMs)} ms)${end}${said === '' ? '' : `; its stderr: ${said}`}`;
+    }
     case 'CANCELED': return failure.details.method === undefined ? 'it was canceled' : `${failure.details.method} was canceled`;
     case 'LOGIN_REQUIRED': case 'LOGIN_REFUSED': case 'ISSUER_UNTRUSTED': case 'TOKEN_REFUSED': return inner(failure) ?? failure.details.error ?? 'see the first line';
     default: return inner(failure) ?? 'see the first line';

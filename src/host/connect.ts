@@ -2,9 +2,11 @@
  * The composition root: a configured entry becomes a transport, the transport a client. Only this file knows which transports
  * exist. Secrets are expanded here, passed on and dropped; the redactor learns their values so that nothing shows them.
  */
-import type { AnyFailure } from '../base/failure.ts';
+import { toFailure, type AnyFailure } from '../base/failure.ts';
+import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import { createRedactor } from '../base/redact.ts';
+import { redactFailure } from '../base/redact-failure.ts';
 import { expand } from '../config/substitute.ts';
 import type { ServerEntry } from '../config/types.ts';
 import type { Notice, Transport } from '../jsonrpc/transport.ts';
@@ -30,6 +32,9 @@ export function createConnect(context: ConnectContext): Connect {
   };
   return async (entry, { signal, onStage, onAttempt }) => {
     const witness = createWitness(onAttempt);
+    const { redact } = redactorOf(entry);
+    // A server may echo what it was given; what it says reaches log and failure only past the redactor that knows its secrets.
+    const log: Log = (line) => context.log({ ...line, message: redact(line.message) });
     const carrier = await carrierFor(entry, context, secretsOf(entry, context, redactorOf(entry)), witness);
     const { fallback } = carrier;
     const transport = (make = carrier.transport, because?: AnyFailure): Transport => { const made = make(); witness.begin(made.kind, carrier.proxy?.(), because); return made; };
@@ -41,12 +46,17 @@ export function createConnect(context: ConnectContext): Connect {
     const client = await connectClient({
       transport: () => { const made = first ?? transport(); first = undefined; return made; }, fallback: fallback === undefined ? undefined : (because) => transport(fallback, because), protocol: entry.protocol, clientInfo: context.clientInfo, answers: context.answersFor(entry),
       requestMs: entry.timeouts.requestMs, connectMs: entry.timeouts.connectMs, signal, memory: context.memoryFor(entry),
-      onNotice: (notice) => logNotice(context.log, entry.name, notice), onStage: (stage, ms) => { witness.stage(stage, ms); onStage(stage, ms); },
-    }).catch((error: unknown) => { witness.failed(error); carrier.dispose?.(); throw error; });
+      onNotice: (notice) => logNotice(log, entry.name, notice), onStage: (stage, ms) => { witness.stage(stage, ms); onStage(stage, ms); },
+    }).catch((error: unknown) => {
+      const failure = redactFailure(toFailure(error, 'connect'), redact);
+      witness.failed(failure);
+      carrier.dispose?.();
+      throw failure;
+    });
     witness.end();
     void client.closed.then(() => carrier.dispose?.());
     const process = carrier.process?.();
-    return process === undefined ? { client } : { client, process };
+    return process === undefined ? { client, redact } : { client, redact, process };
   };
 }
 
@@ -57,7 +67,9 @@ function secretsOf(entry: ServerEntry, context: ConnectContext, redactor: Redact
     redact: redactor.redact, add: redactor.add,
     take(template, key) {
       const value = expand(template, { environment: context.environment, key: `${entry.origin.key ?? entry.name}.${key}`, origin: entry.origin });
-      if (template.parts.some((part) => typeof part !== 'string')) redactor.add(value);
+      const referred = template.parts.some((part) => typeof part !== 'string');
+      // A literal in a header or variable may be a secret too; short ones are words that occur everywhere.
+      if (referred || (/^(?:headers|environment)\./.test(key) && value.length >= limits.literalSecretChars)) redactor.add(value);
       return value;
     },
   };

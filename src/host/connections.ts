@@ -6,6 +6,7 @@
 import { setMaxListeners } from 'node:events';
 import { now } from '../base/deadline.ts';
 import { Failure, toFailure, withContext, type AnyFailure, type Stage } from '../base/failure.ts';
+import { redactFailure } from '../base/redact-failure.ts';
 import { nearest } from '../base/text.ts';
 import type { Config, ServerEntry } from '../config/types.ts';
 import type { CloseReport } from '../jsonrpc/transport.ts';
@@ -15,7 +16,7 @@ import { createSemaphore } from './semaphore.ts';
 import type { Attempt, OpenServer, ServerRetry, ServerState, ServerStatus, Timing, Waiting } from './types.ts';
 
 /** Starts or reaches one server: the composition root. An attempt is told when it begins and goes on being filled in. */
-export type Connect = (entry: ServerEntry, observe: { readonly signal: AbortSignal; readonly onStage: (stage: Stage, ms: number) => void; readonly onAttempt: (attempt: Attempt) => void }) => Promise<Pick<OpenServer, 'client' | 'process'>>;
+export type Connect = (entry: ServerEntry, observe: { readonly signal: AbortSignal; readonly onStage: (stage: Stage, ms: number) => void; readonly onAttempt: (attempt: Attempt) => void }) => Promise<Pick<OpenServer, 'client' | 'process' | 'redact'>>;
 
 export interface Connections {
   open(server: string, signal?: AbortSignal): Promise<OpenServer>;
@@ -98,7 +99,7 @@ export function createConnections(config: Config, connect: Connect, retrying: { 
       void made.client.closed.then((reason) => {
         if (slot.open !== opened) return;
         slot.open = undefined;
-        move(slot, 'disconnected', withContext(reason, contextOf(slot.entry)));
+        move(slot, 'disconnected', withContext(redactFailure(reason, made.redact), contextOf(slot.entry)));
       });
       return opened;
     } catch (error) {

@@ -1,8 +1,9 @@
 /** The host: configuration, people and policy on one side, connected servers on the other, the gate between them. */
 import * as path from 'node:path';
 import { now } from '../base/deadline.ts';
-import { Failure, toFailure, withContext, type AnyFailure } from '../base/failure.ts';
+import { Failure, isFailure, toFailure, withContext, type AnyFailure } from '../base/failure.ts';
 import { silentLog } from '../base/log.ts';
+import { redactFailure } from '../base/redact-failure.ts';
 import { nearest } from '../base/text.ts';
 import type { ServerEntry } from '../config/types.ts';
 import type { CloseReport } from '../jsonrpc/transport.ts';
@@ -67,8 +68,12 @@ export function createHost(options: HostOptions): Host {
     ruleFile: path.join(options.paths.config, 'zuno.json'),
     async invoke(permit, take) {
       const { entry, args, options: call } = take(permit);
-      const { client } = await connections.open(entry.server, call.signal);
-      return client.callTool(entry.tool, args, { signal: call.signal, onProgress: call.onProgress });
+      const { client, redact } = await connections.open(entry.server, call.signal);
+      try {
+        return await client.callTool(entry.tool, args, { signal: call.signal, onProgress: call.onProgress });
+      } catch (error) {
+        throw isFailure(error) ? redactFailure(error, redact) : error;
+      }
     },
   });
 
@@ -121,7 +126,7 @@ export function createHost(options: HostOptions): Host {
         return listing;
       }, signal);
     } catch (error) {
-      const failure = withContext(toFailure(error, 'list'), contextOf(opened.entry));
+      const failure = withContext(redactFailure(toFailure(error, 'list'), opened.redact), contextOf(opened.entry));
       connections.noteFailure(server, failure);
       throw failure;
     }
@@ -145,7 +150,7 @@ export function createHost(options: HostOptions): Host {
     try {
       return await reading(opened, question, signal);
     } catch (error) {
-      throw withContext(toFailure(error, 'call'), contextOf(opened.entry));
+      throw withContext(redactFailure(toFailure(error, 'call'), opened.redact), contextOf(opened.entry));
     }
   }
 
@@ -184,6 +189,9 @@ export function createHost(options: HostOptions): Host {
       if (result.kind === 'ambiguous') throw ambiguous(words, result.entries);
       close = [...close, ...result.nearest];
     }
+    // The words may begin with a server that the configuration lost: its fault is what has to be mended.
+    const lost = candidates.length === 0 ? config.diagnostics.find(({ server, severity }) => severity === 'error' && server !== undefined && [`${server}.`, `${server}/`, `${server}_`].some((head) => words.startsWith(head))) : undefined;
+    if (lost?.server !== undefined) await connections.open(lost.server, signal);
     // A server that might have had it could not be asked: that is what has to be mended, not the words.
     if (firstFailure !== undefined) throw firstFailure;
     throw unknownTool(words, close.length > 0 ? close : nearest(words, [...Object.keys(roster.toJSON().names), ...known]), candidates);

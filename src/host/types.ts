@@ -3,6 +3,7 @@ import type { AnyFailure, Origin, Stage } from '../base/failure.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import type { Paths } from '../base/paths.ts';
+import type { Redact } from '../base/redact.ts';
 import type { Config, ServerEntry } from '../config/types.ts';
 import type { ConnectionFacts } from '../http/types.ts';
 import type { CloseReport, Transport } from '../jsonrpc/transport.ts';
@@ -100,6 +101,8 @@ export interface ServerStatus {
 export interface OpenServer {
   readonly entry: ServerEntry;
   readonly client: Client;
+  /** Masks the secrets that this server was given, in what it says. */
+  readonly redact: Redact;
   readonly timings: readonly Timing[];
   readonly attempts: readonly Attempt[];
   readonly process?: { readonly command: string; readonly args: readonly string[]; readonly cwd: string; readonly pid: number | undefined; readonly stderrTail: () => string };

@@ -1,5 +1,6 @@
 /** From body bytes to text, with one copy and one decoding. */
 import { isAscii } from 'node:buffer';
+import { limits } from '../base/limits.ts';
 
 /** Methods that Node has and its types of our version leave out. */
 interface Slices { latin1Slice(start: number, end: number): string; utf8Slice(start: number, end: number): string }
@@ -21,14 +22,22 @@ export interface BodyText {
 /** Collects the chunks of a response. Who bounds them is the sender of the request (`maxBytes`). */
 export function collectText(): BodyText {
   let chunks: Uint8Array[] = [];
-  let bytes = 0;
+  let bytes = 0, small = 0;
   return {
-    add(chunk) { chunks.push(chunk); bytes += chunk.length; },
+    add(chunk) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      small = chunk.length < limits.smallChunkBytes ? small + 1 : 0;
+      if (small < limits.smallChunks) return;
+      chunks.push(Buffer.concat(chunks.splice(-limits.smallChunks)));
+      small = 0;
+    },
     get bytes() { return bytes; },
     take() {
       const all = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes);
       chunks = [];
       bytes = 0;
+      small = 0;
       const text = decodeUtf8(all);
       return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
     },

@@ -42,7 +42,7 @@ const LF = 10, CR = 13, SPACE = 32, COLON = 58;
 
 export function createEventDecoder({ onEvent, onRetry, onComment, maxBytes = limits.eventBytes, stage = 'call' }: EventDecoderOptions): EventDecoder {
   /** Bytes of the line that has not ended yet. A list: joining per chunk would be quadratic. */
-  let held: Uint8Array[] = [], heldBytes = 0;
+  let held: Uint8Array[] = [], heldBytes = 0, heldSmall = 0;
   let atStart = true;
   /** The last byte was a CR, which ended its line at once; a LF that follows belongs to it. */
   let skipLf = false;
@@ -140,6 +140,8 @@ export function createEventDecoder({ onEvent, onRetry, onComment, maxBytes = lim
         if (chunk.length === 0) return;
         held.push(chunk);
         heldBytes += chunk.length;
+        heldSmall = chunk.length < limits.smallChunkBytes ? heldSmall + 1 : 0;
+        if (heldSmall >= limits.smallChunks) { held.push(Buffer.concat(held.splice(-limits.smallChunks))); heldSmall = 0; }
         if (heldBytes + eventBytes > maxBytes) overflow();
         return;
       }
@@ -150,6 +152,7 @@ export function createEventDecoder({ onEvent, onRetry, onComment, maxBytes = lim
         whole = Buffer.concat(held, size);
         held = [];
       }
+      heldSmall = 0;
       heldBytes = chunk.length - end;
       if (heldBytes > 0) held.push(chunk.subarray(end));
       skipLf = heldBytes === 0 && chunk[end - 1] === CR;

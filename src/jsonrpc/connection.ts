@@ -155,7 +155,7 @@ export async function openConnection(transport: Transport, options: { readonly i
   }
   function unknownOutcome(entry: Pending, why: 'timeout' | 'closed' | 'unreadable' | 'canceled', cause: AnyFailure): AnyFailure {
     return new Failure('OUTCOME_UNKNOWN', `Cannot tell whether the server did it: the request to ${entry.options.action} was sent, and ${reasonText(why, entry, cause)}`, {
-      stage: entry.options.stage, details: { why, method: entry.method, elapsedMs: Math.round(now() - entry.startedAt) }, recovery: 'unknown',
+      stage: entry.options.stage, details: { why, method: entry.method, elapsedMs: Math.round(now() - entry.startedAt), ...(cause.code === 'SERVER_EXITED' || cause.code === 'CONNECTION_CLOSED' ? exitFacts(cause.details) : {}) }, recovery: 'unknown',
       hint: 'It may have taken effect: look at the state it changes before you repeat it', cause,
     }) as AnyFailure;
   }
@@ -396,6 +396,12 @@ function reasonText(why: 'timeout' | 'closed' | 'unreadable' | 'canceled', entry
 
 function whyLost({ code }: AnyFailure): 'timeout' | 'closed' | 'unreadable' {
   return code === 'TIMEOUT' ? 'timeout' : code === 'PROTOCOL_VIOLATION' || code === 'LIMIT_EXCEEDED' ? 'unreadable' : 'closed';
+}
+
+/** Why a server went away is as good to know when the outcome is unknown. */
+function exitFacts(details: { readonly exitCode?: number | null; readonly signal?: string | null; readonly stderrTail?: string }): { exitCode?: number | null; signal?: string | null; stderrTail?: string } {
+  const { exitCode, signal, stderrTail } = details;
+  return { ...(exitCode === undefined ? {} : { exitCode }), ...(signal === undefined ? {} : { signal }), ...(stderrTail === undefined || stderrTail === '' ? {} : { stderrTail }) };
 }
 
 /** A request that only reads has failed, whatever became of it on the way: it may be repeated. */

@@ -35,7 +35,7 @@ export interface Framing {
 }
 
 const NEWLINE = 10, CARRIAGE_RETURN = 13, BYTE_ORDER_MARK = 0xfeff;
-const SMALL_CHUNK_BYTES = 4096, SMALL_CHUNKS = 1024;
+const { smallChunkBytes: SMALL_CHUNK_BYTES, smallChunks: SMALL_CHUNKS } = limits;
 
 export function createFraming(options: FramingOptions): Framing {
   const maxBytes = options.maxBytes ?? limits.frameBytes;

@@ -65,7 +65,7 @@ function namesOf(entry: ToolEntry, caseInsensitive: boolean | undefined): Names 
   // A spelling that replaces characters counts only while the wire id shows that nobody disputed it.
   const sure = isRenamed(id, entry) ? [id, dotted, slashed] : [id, dotted, slashed, mcp, ...(id === mcp ? [plain] : [])];
   const word = serverWord(server);
-  const loose = [id, plain, mcp, mcpCollapsed, dotted, slashed, `${server}_${tool}`, word].map((text) => comparable(text, { caseInsensitive, slashes: true }));
+  const loose = [id, plain, mcp, mcpCollapsed, dotted, slashed, `${server}_${tool}`, `mcp__${server}__${tool}`, word].map((text) => comparable(text, { caseInsensitive, slashes: true }));
   return { id, server, serverWord: word, sure, loose: [...new Set(loose)] };
 }
 

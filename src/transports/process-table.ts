@@ -107,9 +107,10 @@ export function linuxTable(root = '/proc', uid = process.getuid?.() ?? 0, own = 
       const one = record(pid, buffer);
       if (one === undefined) continue;
       if (since !== undefined && Number(one.started) < Number(since) && pid !== own) { strangers?.add(pid); continue; }
-      // The kernel keeps an ordinary user out of the environment of others; root has to look whose it is.
-      if (uid === 0 && ownerOf(`${root}/${name}`) !== 0) continue;
-      found.push(contains(`${root}/${name}/environ`, marker, buffer) ? { ...one, marked: true } : one);
+      // The kernel keeps an ordinary user out of the environment of others. For root a marker counts on root's own processes only:
+      // a server that gave up its rights is found by parent, group and session, and nobody else can plant a marker.
+      const foreign = uid === 0 && ownerOf(`${root}/${name}`) !== 0;
+      found.push(!foreign && contains(`${root}/${name}/environ`, marker, buffer) ? { ...one, marked: true } : one);
     }
     return found;
   }

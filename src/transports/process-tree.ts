@@ -77,6 +77,8 @@ export function createProcessTrees(options: ProcessTreesOptions = {}): ProcessTr
       ending ??= endTree(tree, system, patienceMs).finally(() => {
         live.delete(tree);
         watchdog?.remove(pid);
+        // What cannot be ended must not hold the host.
+        child.unref();
       });
       return ending;
     }

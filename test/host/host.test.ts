@@ -268,6 +268,28 @@ test('templates are expanded at connect time, and their values appear in no log 
   assert.doesNotMatch(JSON.stringify(place.logged), new RegExp(secret));
 });
 
+test('what a server echoes of the secrets it was given is masked in failures, logs and status, not in results', async (t) => {
+  const secret = 'sesame-open-4711-please';
+  const place = home(t, { ...allowAll, mcp: { docs: { ...fixture(), environment: { TOKEN: '{env:DOCS_TOKEN}', OTHER: 'a-literal-secret-of-32-characters' } } } }, { DOCS_TOKEN: secret });
+  const house = place.host();
+  const refused = await call(house, 'docs_error', { code: -32000, message: `bad token ${secret} or a-literal-secret-of-32-characters` });
+  assert.equal(refused.kind, 'failed');
+  assert.equal(refused.kind === 'failed' && refused.failure.code, 'REMOTE_ERROR');
+  assert.doesNotMatch(JSON.stringify(refused.kind === 'failed' && [refused.failure.message, refused.failure.details]), /sesame|a-literal-secret/);
+  assert.equal(textOf(await call(house, 'docs_echo', { text: secret })).includes(secret), true, 'a result is data and stays as it is');
+  const crashed = await call(house, 'docs_crash', { code: 3 });
+  assert.equal(crashed.kind, 'unknown');
+  assert.equal(crashed.kind === 'unknown' && (crashed.failure.details as { exitCode?: number }).exitCode, 3);
+  assert.doesNotMatch(JSON.stringify(place.logged), /sesame|a-literal-secret/);
+});
+
+test('words that begin with a server the configuration lost tell its fault', async (t) => {
+  const { host } = home(t, { mcp: { broken: { type: 'local' } } });
+  const failure = await failureOf(host().findTool('broken.go'));
+  assert.equal(failure.code, 'CONFIG_INVALID');
+  assert.match(failure.message, /command/);
+});
+
 test('the policy stands before every call: ask with nobody, deny, arguments (rows 125, 129)', async (t) => {
   const files = processFiles(t);
   const { host } = home(t, { permission: { rules: { docs_fail: 'deny' } }, mcp: { docs: fixture(`--log=${files.markFile}`) } });

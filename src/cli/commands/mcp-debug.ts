@@ -75,7 +75,7 @@ function document({ entry, opened, failureKind, timings, attempts, lists, signIn
     server: entryDocument(entry),
     signIn: signIn?.document ?? null,
     process: opened?.process === undefined ? null : { command: commandLineOf([opened.process.command, ...opened.process.args]), cwd: opened.process.cwd, pid: opened.process.pid ?? null, stderrTail: redactPatterns(opened.process.stderrTail()) },
-    era: client?.era ?? null, protocolVersion: client?.revision ?? null, serverInfo: client?.serverInfo ?? null, capabilities: client?.capabilities ?? null, instructions: client?.instructions ?? null,
+    era: client?.era ?? null, protocolVersion: client?.revision ?? null, serverInfo: client?.serverInfo ?? null, capabilities: client?.capabilities ?? null, instructions: client?.instructions === undefined ? null : (opened?.redact ?? String)(client.instructions),
     lists: lists.map((one) => ({ list: one.list, count: one.count ?? null, dropped: one.dropped ?? 0, ms: rounded(one.ms), error: one.failure === undefined ? null : failureDocument(one.failure) })),
     timings: timings.map(({ stage, ms }) => ({ stage, ms: rounded(ms) })),
     attempts: attempts.map((attempt, index) => attemptDocument(attempt, opened !== undefined && index === attempts.length - 1)),
@@ -106,7 +106,7 @@ function show(context: Context, findings: Findings): void {
     const { client, process: child } = opened;
     if (child !== undefined) row('pid', child.pid === undefined ? 'none' : String(child.pid));
     row('protocol', `${client.revision} (${client.era})`);
-    if (client.serverInfo !== undefined) row('server', `${client.serverInfo.name} ${client.serverInfo.version}`);
+    if (client.serverInfo !== undefined) row('server', (opened?.redact ?? String)(`${client.serverInfo.name} ${client.serverInfo.version}`));
     row('capabilities', Object.keys(client.capabilities).join(', ') || 'none');
   }
   // Of a program there is one try, and its stages are told below.
@@ -115,7 +115,7 @@ function show(context: Context, findings: Findings): void {
   // Each try told its own; what is left to tell is the whole.
   const told = entry.kind === 'local' || attempts.length === 0 ? timings : timings.filter(({ stage }, index) => opened !== undefined && stage === 'connect' && index === timings.length - 1);
   if (told.length > 0 || attempts.length === 0) row('timings', told.map(({ stage, ms }) => `${stage} ${rounded(ms)} ms`).join(', ') || 'none');
-  if (opened?.client.instructions !== undefined) showInstructions(opened.client.instructions, row);
+  if (opened?.client.instructions !== undefined) showInstructions(opened.redact(opened.client.instructions), row);
   const stderr = opened?.process?.stderrTail().split('\n').filter((line) => line.trim() !== '') ?? [];
   stderr.slice(-TAIL_LINES).forEach((line, index) => row(index === 0 ? 'stderr' : '', redactPatterns(line)));
   if (opened?.process !== undefined && stderr.length === 0) row('stderr', dim('nothing'));

@@ -229,3 +229,9 @@ test('decide() equals a direct reference on 20,000 random rule sets', () => {
     assert.equal(actual.effect, expected, `${rules.map(ruleText).join(', ')} on ${of.id} ${JSON.stringify(args)} ${mode} ${assumeYes}`);
   }
 });
+
+test('a deny rule holds in the spelling that keeps the characters of the names behind mcp__ (rows 112, 131)', () => {
+  const rules = [rule('*', 'allow'), rule('mcp__a__x.y', 'deny')];
+  assert.equal(effect(rules, entry('a', 'x.y'), {}, { servers: ['a'] }), 'deny');
+  assert.equal(effect(rules, entry('a', 'x/y'), {}, { servers: ['a'] }), 'allow');
+});
