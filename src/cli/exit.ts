@@ -25,6 +25,9 @@ export const EXIT_OK = 0;
 /** The tool reported an error (`isError`). */
 export const EXIT_TOOL_ERROR = 1;
 
+/** The result could not be written (disk full). */
+export const EXIT_UNWRITTEN = 4;
+
 /** 128 + the number of the signal, as shells count. */
 export const signalStatus = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 export type EndingSignal = keyof typeof signalStatus;

@@ -9,14 +9,14 @@ import type { EndingSignal } from './exit.ts';
 export interface Interrupt {
   readonly signal: AbortSignal;
   /** Who ended it; the first reason wins. */
-  readonly by: EndingSignal | 'timeout' | 'reader' | undefined;
+  readonly by: EndingSignal | 'timeout' | 'reader' | 'write' | undefined;
   /** Budget of the whole operation, when there is one. */
   readonly budgetMs: number | undefined;
   dispose(): void;
 }
 
-/** `budgetMs` bounds the whole operation, spawn to result; `readerGone` aborts when nobody reads stdout any more. */
-export function watchInterrupts(readerGone: AbortSignal, budgetMs?: number): Interrupt {
+/** `budgetMs` bounds the whole operation, spawn to result; `readerGone` aborts when nobody reads stdout any more, `writeFailed` when it cannot be written. */
+export function watchInterrupts({ readerGone, writeFailed }: { readonly readerGone: AbortSignal; readonly writeFailed: AbortSignal }, budgetMs?: number): Interrupt {
   const controller = new AbortController();
   // All servers of a command listen to it: no leak that Node should warn of.
   setMaxListeners(0, controller.signal);
@@ -31,7 +31,9 @@ export function watchInterrupts(readerGone: AbortSignal, budgetMs?: number): Int
   // Installed for the whole run: a second Ctrl-C must not cut the clean-up short, which is bounded anyway.
   for (const [name, listener] of listeners) process.on(name, listener);
   const onGone = (): void => end('reader', readerGone.reason as Error);
+  const onUnwritten = (): void => end('write', writeFailed.reason as Error);
   readerGone.addEventListener('abort', onGone, { once: true });
+  writeFailed.addEventListener('abort', onUnwritten, { once: true });
   const deadline = budgetMs === undefined ? undefined : startDeadline(budgetMs);
   deadline?.signal.addEventListener('abort', () => end('timeout', deadline.signal.reason as Error), { once: true });
   return {
@@ -41,6 +43,7 @@ export function watchInterrupts(readerGone: AbortSignal, budgetMs?: number): Int
     dispose() {
       for (const [name, listener] of listeners) process.off(name, listener);
       readerGone.removeEventListener('abort', onGone);
+      writeFailed.removeEventListener('abort', onUnwritten);
       deadline?.dispose();
     },
   };

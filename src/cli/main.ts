@@ -6,7 +6,7 @@ import type { Log, LogLevel } from '../base/log.ts';
 import { nearest } from '../base/text.ts';
 import type { Command, CommandRow, Context, Parsed } from './command.ts';
 import { commandRows } from './commands/index.ts';
-import { EXIT_OK, exitStatus, signalStatus } from './exit.ts';
+import { EXIT_OK, EXIT_UNWRITTEN, exitStatus, signalStatus } from './exit.ts';
 import { findCommand, millisecondsOf, outputSettings, parseCommand, usageFailure } from './parse.ts';
 import { createTerminal, processSystem } from './terminal.ts';
 import type { System, Terminal } from './terminal.ts';
@@ -17,6 +17,20 @@ async function report(failure: AnyFailure, terminal: Terminal, json: boolean): P
   if (json) terminal.document({ ok: false, error: failureDocument(failure) });
   else for (const line of explain(failure)) terminal.alert(...line);
   return exitStatus[failure.code];
+}
+
+const writeFaults: Readonly<Record<string, string>> = { ENOSPC: 'no space is left', EDQUOT: 'the quota is used up', EIO: 'the device failed' };
+
+/** After a run: a result that could not be written is told on stderr. `failure` is what the run itself failed with, which counts more. */
+async function unwritten(terminal: Terminal, json: boolean, status: number, outcome: { readonly called?: boolean; readonly failure?: AnyFailure | undefined } = {}): Promise<number> {
+  // The error of a file comes right after the write.
+  await new Promise((resolve) => { setImmediate(resolve); });
+  if (!terminal.writeFailed.aborted) return status;
+  const { code, message } = terminal.writeFailed.reason as NodeJS.ErrnoException;
+  terminal.alert(`Cannot write the result: ${code === undefined ? message : `${writeFaults[code] ?? 'standard output failed'} (${code})`}`);
+  if (outcome.failure !== undefined) return json ? report(outcome.failure, terminal, false) : status;
+  if (outcome.called) terminal.alert('The tool call was made: look at what it did before repeating it');
+  return EXIT_UNWRITTEN;
 }
 
 async function showHelp(terminal: Terminal, json: boolean, words: readonly string[], entry?: { readonly row: CommandRow; readonly command: Command }): Promise<number> {
@@ -46,18 +60,25 @@ function createLog(terminal: Terminal, level: LogLevel): Log {
   };
 }
 
-async function runCommand(command: Command, parsed: Parsed, terminal: Terminal, json: boolean, packageDirectory: string): Promise<number> {
+async function runCommand(command: Command, parsed: Parsed, terminal: Terminal, json: boolean, packageDirectory: string, calls: boolean): Promise<number> {
   const log = createLog(terminal, logLevelOf(parsed));
   const ownTimeout = command.options.some((row) => row.name === 'timeout');
   const budgetMs = ownTimeout ? undefined : millisecondsOf(parsed.value('timeout'), 'timeout');
   const { inLightOf, watchInterrupts } = await import('./interrupt.ts');
-  const interrupt = watchInterrupts(terminal.readerGone, budgetMs);
-  const fail = async (failure: AnyFailure): Promise<number> => (interrupt.by === 'reader' ? EXIT_OK : report(inLightOf(failure, interrupt), terminal, json));
+  const interrupt = watchInterrupts(terminal, budgetMs);
+  let failed: AnyFailure | undefined;
+  const fail = async (failure: AnyFailure): Promise<number> => {
+    if (interrupt.by === 'reader') return EXIT_OK;
+    if (interrupt.by === 'write') return EXIT_UNWRITTEN;
+    failed = inLightOf(failure, interrupt);
+    return report(failed, terminal, json);
+  };
   const context: Context = { packageDirectory, terminal, parsed, json, signal: interrupt.signal, interrupt, log, fail };
   try {
-    const status = await command.run(context).catch((thrown: unknown) => fail(toFailure(thrown)));
+    const ran = await command.run(context).catch((thrown: unknown) => fail(toFailure(thrown)));
+    const status = await unwritten(terminal, json, ran, { called: calls && failed === undefined, failure: failed });
     // Whoever was told to stop says so in its status, whatever came of it.
-    return interrupt.by === undefined || interrupt.by === 'timeout' || interrupt.by === 'reader' ? status : signalStatus[interrupt.by];
+    return interrupt.by === undefined || interrupt.by === 'timeout' || interrupt.by === 'reader' || interrupt.by === 'write' ? status : signalStatus[interrupt.by];
   } finally {
     interrupt.dispose();
   }
@@ -70,18 +91,18 @@ export async function main(argv: readonly string[], packageDirectory: string, sy
   try {
     if (argv.length > 0 && argv.every((token) => ['--version', '-V', '-v', '--json'].includes(token)) && argv.some((token) => token !== '--json')) {
       if (settings.json) terminal.document({ ok: true, name: 'zuno-lite', version }); else terminal.print(`zuno-lite ${version}`);
-      return EXIT_OK;
+      return await unwritten(terminal, settings.json, EXIT_OK);
     }
     const found = findCommand(argv, commandRows);
     if (found.kind === 'group') {
-      if (found.help) return await showHelp(terminal, settings.json, found.words);
+      if (found.help) return await unwritten(terminal, settings.json, await showHelp(terminal, settings.json, found.words));
       const which = ['zuno-lite', ...found.words].join(' ');
       throw usageFailure(`Cannot run "${which}": no command is given`, undefined, `${which} --help`);
     }
     const { command } = await found.row.load();
     const parsed = parseCommand(found.argv, found.row, command);
-    if (parsed.has('help')) return await showHelp(terminal, settings.json, [], { row: found.row, command });
-    return await runCommand(command, parsed, terminal, settings.json, packageDirectory);
+    if (parsed.has('help')) return await unwritten(terminal, settings.json, await showHelp(terminal, settings.json, [], { row: found.row, command }));
+    return await runCommand(command, parsed, terminal, settings.json, packageDirectory, found.row.words[0] === 'call');
   } catch (thrown) {
     return report(toFailure(thrown), terminal, settings.json);
   }

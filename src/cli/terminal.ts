@@ -31,6 +31,8 @@ export interface Terminal {
   readonly interactive: boolean;
   /** Aborted when the reader of stdout went away (`| head`). */
   readonly readerGone: AbortSignal;
+  /** Aborted when stdout cannot be written for another reason (disk full); the reason is the error. */
+  readonly writeFailed: AbortSignal;
   /** Results: one line (or several) to stdout. */
   print(...line: Span[]): void;
   /** Side remarks to stderr; `--quiet` drops them. */
@@ -52,6 +54,7 @@ export interface Terminal {
   readInput(): Promise<string>;
 }
 
+const READER_GONE: readonly unknown[] = ['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED'];
 const CODES: Readonly<Record<Style, readonly [number, number]>> = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39], cyan: [36, 39] };
 
 export function processSystem(): System {
@@ -114,17 +117,22 @@ async function ask(system: System, prompt: string, signal: AbortSignal | undefin
 export function createTerminal(system: System, settings: TerminalSettings = {}): Terminal {
   const { environment } = system;
   const colorful = settings.color !== false && !environment['NO_COLOR'] && environment['TERM'] !== 'dumb';
-  const gone = new AbortController();
+  const gone = new AbortController(), failed = new AbortController();
   const watched = new Set<Output>();
   let live = false, asking = false;
 
+  const broken = (output: Output, error: unknown): void => {
+    if (output !== system.stdout) return;
+    if (READER_GONE.includes((error as NodeJS.ErrnoException).code)) gone.abort(new Error('the reader of standard output is gone')); else failed.abort(error);
+  };
   const write = (output: Output, text: string): void => {
     if (!watched.has(output)) {
       watched.add(output);
-      output.on('error', () => { if (output === system.stdout) gone.abort(new Error('the reader of standard output is gone')); });
+      output.on('error', (error) => broken(output, error));
     }
-    if (output === system.stdout && gone.signal.aborted) return;
-    output.write(text);
+    if (output === system.stdout && (gone.signal.aborted || failed.signal.aborted)) return;
+    // Files are written at once, and some versions of Node throw from there.
+    try { output.write(text); } catch (error) { broken(output, error); }
   };
   const clear = (): void => {
     if (!live) return;
@@ -141,6 +149,7 @@ export function createTerminal(system: System, settings: TerminalSettings = {}):
     cwd: system.cwd,
     get interactive() { return system.stderr.isTTY === true && system.stdin.isTTY === true; },
     readerGone: gone.signal,
+    writeFailed: failed.signal,
     print: (...spans) => line(system.stdout, spans),
     note: (...spans) => { if (settings.quiet !== true) line(system.stderr, spans); },
     alert: (...spans) => line(system.stderr, spans),

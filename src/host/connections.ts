@@ -184,9 +184,10 @@ function unknownServer(server: string, config: Config): AnyFailure {
 
 function disabledServer(entry: ServerEntry, config: Config): AnyFailure {
   const off = !config.mcpEnabled;
+  const origin = off ? entry.origin : entry.switchedBy ?? entry.origin;
   return new Failure('CONFIG_INVALID', `Cannot use the server "${entry.name}": ${off ? 'MCP is switched off by "features.mcp": false' : 'it is disabled'}`, {
-    stage: 'config', details: { file: entry.origin.file, problems: [{ pointer: entry.origin.key ?? '', message: off ? 'features.mcp is false' : 'is disabled' }] },
-    origin: entry.origin, hint: off ? 'Set "features": { "mcp": true }' : `zuno-lite mcp enable ${entry.name}`,
+    stage: 'config', details: { file: origin.file, problems: [{ pointer: origin.key ?? '', message: off ? 'features.mcp is false' : 'is disabled' }] },
+    origin, hint: off ? 'Set "features": { "mcp": true }' : `zuno-lite mcp enable ${entry.name}`,
   }) as AnyFailure;
 }
 

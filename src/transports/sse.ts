@@ -11,6 +11,7 @@ import { collectText } from '../http/body.ts';
 import { createEventDecoder } from '../http/event-stream.ts';
 import type { Exchange, ResponseHead, SendRequest } from '../http/types.ts';
 import { classify } from '../jsonrpc/message.ts';
+import { createNoise } from '../jsonrpc/noise.ts';
 import type { CloseReport, Outgoing, Sink, Transport } from '../jsonrpc/transport.ts';
 import { handOver, withoutOurHeaders, type Handover } from './handover.ts';
 import { isEventStream } from './standing-stream.ts';
@@ -31,7 +32,7 @@ export function createSseTransport(options: SseOptions): Transport {
   const headers = withoutOurHeaders(options.headers);
   const handovers = new Set<Handover>();
   let sink: Sink | undefined, stream: Exchange | undefined, endpoint: string | undefined;
-  let noise = 0;
+  const noise = createNoise();
   let revision: string | undefined, over: AnyFailure | undefined, closing: Promise<CloseReport> | undefined;
 
   /** Resolves when the server has said where to post, which it may never do: `signal` ends the waiting. */
@@ -91,9 +92,9 @@ export function createSseTransport(options: SseOptions): Transport {
     const list: readonly unknown[] = parsed === undefined ? [undefined] : Array.isArray(parsed.value) ? parsed.value : [parsed.value];
     for (const value of list) {
       const message = value === undefined ? undefined : classify(value);
-      if (message !== undefined) { sink!.message(message); continue; }
-      noise += 1;
-      sink!.notice({ kind: 'noise', excerpt: text.slice(0, limits.excerptBytes), total: noise, run: 1 });
+      if (message !== undefined) { noise.message(); sink!.message(message); continue; }
+      const notice = noise.heard(text);
+      if (notice !== undefined) sink!.notice(notice);
     }
   }
 

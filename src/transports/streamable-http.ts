@@ -25,6 +25,7 @@ import { createEventDecoder, type EventDecoder } from '../http/event-stream.ts';
 import type { Exchange, ResponseHead, SendRequest } from '../http/types.ts';
 import { codes, isModernError } from '../jsonrpc/codes.ts';
 import { classify, type Id, type Message } from '../jsonrpc/message.ts';
+import { createNoise } from '../jsonrpc/noise.ts';
 import type { CloseReport, Outgoing, Sink, Transport } from '../jsonrpc/transport.ts';
 import { handOver, serverFault, uncertain, withoutOurHeaders, type Handover } from './handover.ts';
 import { createStandingStream, isEventStream, lastEventHeader, mayComeBack, streamPause, type StreamCallbacks } from './standing-stream.ts';
@@ -74,7 +75,7 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
   let sink: Sink | undefined;
   let revision: string | undefined, era: 'legacy' | 'modern' | undefined;
   let sessionId: string | undefined;
-  let noise = 0;
+  const noise = createNoise();
   let closing: Promise<CloseReport> | undefined;
 
   const standing = createStandingStream({
@@ -198,12 +199,13 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
     for (const value of list) {
       const message = value === undefined ? undefined : classify(value);
       if (message === undefined) {
-        noise += 1;
-        sink!.notice({ kind: 'noise', excerpt: text.slice(0, limits.excerptBytes), total: noise, run: 1 });
+        const notice = noise.heard(text);
+        if (notice !== undefined) sink!.notice(notice);
         // On the stream of one request there is nothing else this can have been but its answer.
         if (flight !== undefined) broken(flight, unreadable(flight, 'an event of its stream is no JSON-RPC message', text));
         return;
       }
+      noise.message();
       deliver(message, flight);
     }
   }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import type { ChildProcess } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { test } from 'node:test';
 import { processFiles, waitFor, waitUntilGone } from '../support/process.ts';
 import { allowAll, fixture, sandbox } from './support.ts';
@@ -82,3 +84,19 @@ test('piped output holds no escape code and nothing but the result', async (t) =
   const [code] = await once(child, 'close') as [number | null];
   assert.deepEqual([code, out.stdout, out.stderr], [0, 'done\n', '']);
 });
+
+for (const [args, called] of [[['call', 'fs_add', 'a=1', 'b=2'], true], [['call', 'fs_add', 'a=1', 'b=2', '--json'], true], [['tools'], false]] as const) {
+  test(`a full disk is no reader that went away: ${args.join(' ')}`, { skip: process.platform !== 'linux' }, async (t) => {
+    const { env, workspace, config } = sandbox(t);
+    config({ mcp: { fs: fixture('--tools=add') }, ...allowAll });
+    const full = openSync('/dev/full', 'w');
+    const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), fileURLToPath(new URL('./entry.ts', import.meta.url)), ...args], { cwd: workspace, env, stdio: ['ignore', full, 'pipe'] });
+    closeSync(full);
+    let stderr = '';
+    child.stderr!.on('data', (text) => { stderr += String(text); });
+    const [code] = await once(child, 'close') as [number | null];
+    assert.equal(code, 4, stderr);
+    assert.match(stderr, /^Cannot write the result: no space is left \(ENOSPC\)$/m);
+    assert.equal(/^The tool call was made/m.test(stderr), called, stderr);
+  });
+}

@@ -160,3 +160,18 @@ test('--timeout bounds a list: what was ready is shown, what was not is told', a
   const probed = await run(['mcp', 'debug', 'slow', '--timeout', '300', '--json']);
   assert.deepEqual([probed.status, probed.json().error.code, probed.json().server.name], [4, 'TIMEOUT', 'slow']);
 });
+
+test('a switch in another file is named as what disables, also by mcp enable', async (t) => {
+  const { run, config, file, read } = sandbox(t);
+  config({ mcp: { fs: { ...fixture(), enabled: false } }, ...{ permission: { mode: 'allow_all' } } });
+  const project = file('zuno.json', '{\n"mcp":{"fs":{"enabled":false}}}');
+  const { error } = (await run(['call', 'fs_echo', '--json'])).json();
+  assert.equal(error.origin?.file ?? error.code, project, JSON.stringify(error));
+  const { status, stderr } = await run(['mcp', 'enable', 'fs', '--global']);
+  assert.equal(status, 3);
+  assert.ok(stderr.includes(`Still disabled by ${project}:2 (project)`), stderr);
+  assert.equal(read().mcp.fs.enabled, true);
+  const again = await run(['mcp', 'enable', 'fs', '--global', '--json']);
+  assert.deepEqual([again.status, again.json().error.code, again.json().error.origin.file], [3, 'CONFIG_INVALID', project]);
+  assert.equal((await run(['mcp', 'enable', 'fs', '--config', project])).status, 0);
+});
