@@ -62,14 +62,16 @@ export function createConnect(context: ConnectContext): Connect {
 
 type Redactor = ReturnType<typeof createRedactor>;
 
+const SECRET_NAME = /^(?:headers|environment)\..*(?:auth|cookie|token|secret|key|pass|pwd|credential)/i;
+
 function secretsOf(entry: ServerEntry, context: ConnectContext, redactor: Redactor): Secrets {
   return {
     redact: redactor.redact, add: redactor.add,
     take(template, key) {
       const value = expand(template, { environment: context.environment, key: `${entry.origin.key ?? entry.name}.${key}`, origin: entry.origin });
       const referred = template.parts.some((part) => typeof part !== 'string');
-      // A literal in a header or variable may be a secret too; short ones are words that occur everywhere.
-      if (referred || (/^(?:headers|environment)\./.test(key) && value.length >= limits.literalSecretChars)) redactor.add(value);
+      // A literal in a header or variable is a secret too where its name says so; short ones are words that occur everywhere.
+      if (referred || (SECRET_NAME.test(key) && value.length >= limits.literalSecretChars)) redactor.add(value);
       return value;
     },
   };

@@ -270,12 +270,14 @@ test('templates are expanded at connect time, and their values appear in no log 
 
 test('what a server echoes of the secrets it was given is masked in failures, logs and status, not in results', async (t) => {
   const secret = 'sesame-open-4711-please';
-  const place = home(t, { ...allowAll, mcp: { docs: { ...fixture(), environment: { TOKEN: '{env:DOCS_TOKEN}', OTHER: 'a-literal-secret-of-32-characters' } } } }, { DOCS_TOKEN: secret });
+  const place = home(t, { ...allowAll, mcp: { docs: { ...fixture(), environment: { TOKEN: '{env:DOCS_TOKEN}', OTHER_API_KEY: 'a-literal-secret-of-32-characters', PLAIN: 'a-plain-value-of-26-letters' } } } }, { DOCS_TOKEN: secret });
   const house = place.host();
   const refused = await call(house, 'docs_error', { code: -32000, message: `bad token ${secret} or a-literal-secret-of-32-characters` });
   assert.equal(refused.kind, 'failed');
   assert.equal(refused.kind === 'failed' && refused.failure.code, 'REMOTE_ERROR');
   assert.doesNotMatch(JSON.stringify(refused.kind === 'failed' && [refused.failure.message, refused.failure.details]), /sesame|a-literal-secret/);
+  const plain = await call(house, 'docs_error', { code: -32000, message: 'not a-plain-value-of-26-letters' });
+  assert.match(plain.kind === 'failed' ? plain.failure.message : '', /a-plain-value-of-26-letters/, 'what is no secret stays readable');
   assert.equal(textOf(await call(house, 'docs_echo', { text: secret })).includes(secret), true, 'a result is data and stays as it is');
   const crashed = await call(house, 'docs_crash', { code: 3 });
   assert.equal(crashed.kind, 'unknown');
