@@ -122,6 +122,11 @@ export const limits = {
   connections: 8,
   connectionsMin: 1,
   connectionsMax: 64,
+  /** Calls of one step at once, and children of one session at once: defaults, in the range of `connections`. */
+  toolCalls: 8,
+  delegations: 8,
+  /** How deep sessions may delegate: a child's child is refused by default. */
+  delegationDepth: 1,
   /** `input_required` rounds of one call. */
   inputRounds: 10,
   /** Server requests that may wait for an answer at once. */

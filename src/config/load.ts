@@ -6,6 +6,7 @@ import * as path from 'node:path';
 import type { JsonObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import type { Paths } from '../base/paths.ts';
+import { emptyConfig } from './defaults.ts';
 import { readDeclarations, type Declaration } from './dialects.ts';
 import { buildEntries, type Draft, type EntryContext } from './entries.ts';
 import { readImports } from './import-read.ts';
@@ -80,7 +81,7 @@ export function readConfig(options: LoadOptions): LoadedConfig {
   const servers = withBuiltIn(entries.servers, entries.drafts, options.builtIn, context, diagnostics);
   for (const { severity, code, message, origin } of diagnostics) options.log?.({ level: code === 'config_import_partial' ? 'info' : severity, event: code.replace('_', '.'), message, fields: { file: origin.file, line: origin.line, key: origin.key } });
   const config: Config = {
-    servers, permissions: settings.permissions, concurrency: { connections: settings.connections }, mcpEnabled: settings.mcpEnabled,
+    ...emptyConfig, servers, permissions: settings.permissions, concurrency: { ...emptyConfig.concurrency, connections: settings.connections }, mcpEnabled: settings.mcpEnabled,
     naming: settings.naming, diagnostics, layers: [...foreign.states, ...states], admissions, workspace,
   };
   return { config, layers: decided, merged, drafts: entries.drafts, declarations, trust };

@@ -96,6 +96,48 @@ export interface Permissions {
   readonly rules: readonly Rule[];
 }
 
+/** Which tools a model is shown without asking: `auto` by size, `eager` at once, `deferred` only after a search. */
+export type ExposureMode = 'auto' | 'eager' | 'deferred';
+
+/** `mcp_tool_exposure`. Decides what is shown, never what may be called; it is no part of a connection's identity. */
+export interface ExposurePolicy {
+  readonly mode: ExposureMode;
+  /** Tools that `auto` may show in all, over all servers. */
+  readonly autoToolLimit: number;
+  /** Bytes of schemas, ids and descriptions that `auto` may show in all. */
+  readonly autoSchemaBytes: number;
+  /** A server with more tools than that is deferred by `auto`. */
+  readonly smallServerToolLimit: number;
+  /** By server name; beats `mode`. */
+  readonly servers: Readonly<Record<string, ExposureMode>>;
+}
+
+/** A named allow list with rules of its own. It can only narrow what the configuration allows, and settle what it leaves open. */
+export interface AgentDefinition {
+  readonly name: string;
+  readonly description?: string;
+  readonly mode: 'primary' | 'subagent' | 'all';
+  /** Exact allow list of tools in any spelling; they are shown at once. Absent: whatever the role inherits. */
+  readonly tools?: readonly string[];
+  /** Inherits no server's tools: only what its own rules or its list name exactly. */
+  readonly readOnly: boolean;
+  readonly permissionMode?: PermissionMode;
+  /** After those of the configuration. */
+  readonly rules: readonly Rule[];
+  /** Servers that must be connected, by name or part of a name, case-insensitive. */
+  readonly requires: readonly string[];
+  /** The body of its Markdown file, or `prompt`. */
+  readonly prompt?: string;
+  readonly disabled: boolean;
+  readonly origin: Origin;
+}
+
+/** A command of the configuration (`command.<key>`, or a Markdown file): a text with places for arguments. */
+export interface CommandDefinition { readonly key: string; readonly template: string; readonly description?: string; readonly origin: Origin }
+
+/** Where calls are recorded, and how much is kept. */
+export interface AuditSettings { /** Absolute. */ readonly file: string; readonly maxBytes: number; /** Full files kept beside the current one. */ readonly keep: number; readonly origin: Origin }
+
 /** Something in a file that cost an entry or a value, but not the file. */
 export interface Diagnostic extends Problem {
   /** Stable, for instance `config_mcp_server_invalid`. */
@@ -120,7 +162,19 @@ export interface Admission { readonly key: string; readonly file: string; readon
 export interface Config {
   readonly servers: ReadonlyMap<string, ServerEntry>;
   readonly permissions: Permissions;
-  readonly concurrency: { readonly connections: number };
+  /** `connections`: lifecycle operations at once. `toolCalls`: calls of one step at once, where they may run beside each other. `delegations`: children of one session at once. */
+  readonly concurrency: { readonly connections: number; readonly toolCalls: number; readonly delegations: number };
+  /** `concurrency.parallel_tools`: tools (any spelling, wildcards) that their user declares safe to run beside others. */
+  readonly parallelTools: readonly string[];
+  readonly exposure: ExposurePolicy;
+  /** Of the configuration and of Markdown files, by name; the built-in ones are not among them. */
+  readonly agents: ReadonlyMap<string, AgentDefinition>;
+  /** `default_agent`, when given. */
+  readonly defaultAgent?: string;
+  readonly commands: ReadonlyMap<string, CommandDefinition>;
+  /** `mcp.lock`: whether a tool must match `zuno.lock.json`. */
+  readonly lock: 'off' | 'enforce';
+  readonly audit?: AuditSettings;
   /** `features.mcp`. */
   readonly mcpEnabled: boolean;
   /** How wire ids are spelled: `server_tool` or `mcp__server__tool`. */

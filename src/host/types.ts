@@ -4,11 +4,12 @@ import type { JsonObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import type { Paths } from '../base/paths.ts';
 import type { Redact } from '../base/redact.ts';
-import type { Config, ServerEntry } from '../config/types.ts';
+import type { AgentDefinition, Config, ServerEntry } from '../config/types.ts';
 import type { ConnectionFacts } from '../http/types.ts';
 import type { CloseReport, Transport } from '../jsonrpc/transport.ts';
-import type { Client, Dropped, Elicitation, ElicitationAnswer, Root } from '../mcp/types.ts';
-import type { Approval, ApprovalAnswer, CallOptions, Decision, Outcome, Rule, ToolEntry } from '../registry/types.ts';
+import type { Client, Dropped, Elicitation, ElicitationAnswer, GetPromptResult, Listing, ListKind, PromptArgument, Root, Tool } from '../mcp/types.ts';
+import type { Part } from '../registry/results.ts';
+import type { Approval, ApprovalAnswer, CallOptions, Decision, OfferedTool, Outcome, Rule, Standing, ToolEntry } from '../registry/types.ts';
 import type { IdentityProvider } from '../oauth/identity.ts';
 import type { Visit } from '../oauth/types.ts';
 import type { Retry, RetryClock } from './recovery.ts';
@@ -41,6 +42,8 @@ export interface HostOptions {
   readonly roots?: () => readonly Root[];
   /** Headers that say who this program's user is, for the servers that it asks about by name; they replace signing in there. Remote servers only. */
   readonly identityFor?: (server: string) => IdentityProvider | undefined;
+  /** Refuses tools whose definition differs from `zuno.lock.json`. Default: what the configuration says. */
+  readonly locked?: boolean;
   /** `one-shot` shortens the patience with a server that does not leave by itself. Default: `session`. */
   readonly life?: 'one-shot' | 'session';
   /** Told before each wait between two tries of something that changes nothing: connecting, listing, reading. */
@@ -121,6 +124,201 @@ export interface ToolListing {
   readonly renamed: readonly { readonly id: string; readonly server: string; readonly tool: string; readonly reason: string }[];
 }
 
+// --- Live servers ----------------------------------------------------------------------------------------------------
+
+/** What happens to servers, in order, for whoever listens. */
+export type HostEvent =
+  /** An attempt to connect begins. */
+  | { readonly kind: 'started'; readonly server: string }
+  | { readonly kind: 'connected'; readonly server: string; readonly era: 'legacy' | 'modern'; readonly revision: string; readonly ms: number }
+  /** `retryInMs`: the background tries again after so long; absent: not by itself. */
+  | { readonly kind: 'failed'; readonly server: string; readonly failure: AnyFailure; readonly failureKind: string; readonly retryInMs?: number }
+  /** It was connected and ended by itself. */
+  | { readonly kind: 'lost'; readonly server: string; readonly failure: AnyFailure }
+  /** Connected again after it was lost or had failed; follows `connected`. */
+  | { readonly kind: 'restarted'; readonly server: string }
+  | { readonly kind: 'closed'; readonly server: string; readonly by: 'person' | 'replacement' | 'host' }
+  | { readonly kind: 'list_changed'; readonly server: string; readonly list: ListKind }
+  /** The catalogue as steps see it has news. */
+  | { readonly kind: 'catalogue'; readonly revision: number };
+
+/** The life of every configured server. */
+export interface Connections {
+  /** The open client, connecting first where that is due. Refuses a server that was disconnected by hand. */
+  open(server: string, signal?: AbortSignal): Promise<OpenServer>;
+  /** By hand: takes back a `disconnect`, tries a failed one at once. */
+  connect(server: string, signal?: AbortSignal): Promise<OpenServer>;
+  /** By hand, and sticky: no call brings it back, only `connect`. False when it was not connected. */
+  disconnect(server: string): Promise<boolean>;
+  /** A new table: what is not in it or differs is closed before anything starts, what is unchanged keeps its connection. */
+  replace(config: Config): Promise<void>;
+  /** Pings what is connected and marks what does not answer. Starts nothing. */
+  revalidate(servers?: readonly string[], signal?: AbortSignal): Promise<void>;
+  status(): readonly ServerStatus[];
+  /** The open one, without connecting. */
+  peek(server: string): OpenServer | undefined;
+  /** What listing found belongs to a server's status too. */
+  noteTools(server: string, count: number, ms: number): void;
+  noteFailure(server: string, failure: AnyFailure): void;
+  on(listener: (event: HostEvent) => void): () => void;
+  close(): Promise<CloseReport>;
+}
+
+/** What one server offers, live or as it was last time. */
+export interface ServerLists {
+  readonly server: string;
+  readonly origin: Origin;
+  readonly from: 'live' | 'cache';
+  readonly tools: Listing<Tool>;
+  /** Live servers only: it declared resources, prompts. */
+  readonly resources: boolean;
+  readonly prompts: boolean;
+  readonly title?: string;
+  readonly instructions?: string;
+}
+
+/** The tools of all servers as they are known at one moment. Frozen: later news make a new one with a higher revision. */
+export interface CatalogueView {
+  /** Rises with every change of what is known. */
+  readonly revision: number;
+  readonly entries: readonly ToolEntry[];
+  readonly servers: ReadonlyMap<string, ServerLists>;
+  readonly dropped: ToolListing['dropped'];
+  readonly renamed: ToolListing['renamed'];
+  /** Servers whose tools are not known, each with the reason. */
+  readonly failures: ToolListing['failures'];
+}
+
+/** The lists of all servers: asked once per connection, again when a server says that they changed, kept on disk between runs. */
+export interface Catalogue {
+  /** What is known now; waits for nothing but the disk. */
+  view(): Promise<CatalogueView>;
+  /**
+   * Begins to connect every enabled server whose tools are not known from the cache, and resolves when each is known or has failed.
+   * The signal ends the wait, not the work.
+   */
+  settle(signal?: AbortSignal): Promise<void>;
+  /** The list of one server, connecting if need be. */
+  listing(server: string, signal?: AbortSignal): Promise<Listing<Tool>>;
+}
+
+/** Live servers that belong to one session, or to several that share them. */
+export interface Lease {
+  readonly config: Config;
+  readonly connections: Connections;
+  readonly catalogue: Catalogue;
+  /**
+   * Asks a server something that changes nothing; repeated as `Host.ask` says.
+   */
+  ask: Host['ask'];
+  /** Servers that nobody holds any more are closed, shared ones after `limits.poolGraceMs`. Idempotent, never rejects. */
+  release(): Promise<CloseReport>;
+}
+
+export interface LeaseOptions {
+  /** Sessions that name the same thing share connections. Absent: connections of one's own. */
+  readonly share?: string | undefined;
+  /** In place of the host's, for instance with the servers that an ACP client brought. */
+  readonly config?: Config | undefined;
+  readonly person?: Person | undefined;
+}
+
+// --- Sessions --------------------------------------------------------------------------------------------------------
+
+export interface SessionOptions {
+  /** Name of the agent whose list and rules hold. Default: `default_agent` of the configuration, else `build`. */
+  readonly agent?: string | undefined;
+  /** Exact list of tools in any spelling, on top of the agent's: only these, and shown at once. */
+  readonly tools?: readonly string[] | undefined;
+  /** After those of the agent. */
+  readonly rules?: readonly Rule[] | undefined;
+  readonly share?: string | undefined;
+  /** Who is asked, in place of the host's. */
+  readonly person?: Person | undefined;
+  /**
+   * Servers of this session alone, in the words of `mcp.<name>`: all connect or the session fails, and all of their tools are in the
+   * first step. They are written nowhere.
+   */
+  readonly servers?: Readonly<Record<string, JsonObject>> | undefined;
+  /** File of the journal: created, or restored from. Absent: nothing outlives the process. */
+  readonly journal?: string | undefined;
+  /** Where complete outputs and pictures rest. Default: a directory of the session under `Paths.data`. */
+  readonly artifacts?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A model-facing conversation: which tools it sees, what they may do, what comes back. */
+export interface Session {
+  readonly id: string;
+  readonly agent: AgentDefinition;
+  /** Set on a child. */
+  readonly parent?: string;
+  /**
+   * Freezes what one request to a model shows. The first step waits for the servers (those that are late join a later one); `waitMs`
+   * bounds that wait. The step before it takes no more calls.
+   */
+  step(options?: { readonly signal?: AbortSignal | undefined; readonly waitMs?: number | undefined }): Promise<Step>;
+  /** A child bounded by what `step` showed, schema by schema. It may call and not change connections. */
+  delegate(options: { readonly step: Step; readonly agent?: string | undefined; readonly tools?: readonly string[] | undefined; readonly rules?: readonly Rule[] | undefined; readonly journal?: string | undefined }): Promise<Session>;
+  /** Calls of earlier turns for the next request: those whose declaration is gone or changed become plain text. Changes nothing that is stored. */
+  history(calls: readonly PastCall[], step: Step): readonly HistoryItem[];
+  /** For every tool of every server: offered or not, by which gate, under which rule. */
+  standings(): Promise<readonly Standing[]>;
+  status(): readonly ServerStatus[];
+  /** Fails with PERMISSION_DENIED in a child. */
+  connect(server: string, signal?: AbortSignal): Promise<void>;
+  disconnect(server: string): Promise<boolean>;
+  /** Prompts of servers and commands of the configuration. */
+  commands(signal?: AbortSignal): Promise<readonly SessionCommand[]>;
+  /** The messages that a command stands for, with the words put in. */
+  expand(key: string, input: string, signal?: AbortSignal): Promise<GetPromptResult>;
+  on(listener: (event: HostEvent) => void): () => void;
+  close(): Promise<CloseReport>;
+}
+
+export interface SessionCommand { readonly key: string; readonly from: 'prompt' | 'config'; readonly description?: string; readonly arguments: readonly PromptArgument[]; readonly server?: string; readonly origin?: Origin }
+
+export interface Step {
+  /** From 1. */
+  readonly number: number;
+  /** Of the exposed set: rises when a search, a server or a restore brought something new. */
+  readonly revision: number;
+  readonly tools: readonly OfferedTool[];
+  /** For a person or a log: servers that are missing, names that were changed, a search tool that a server took. */
+  readonly notes: readonly string[];
+  /** Never rejects. */
+  call(id: string, args: unknown, options?: StepCallOptions): Promise<StepResult>;
+  /** Runs them as their concurrency classes allow; results in the order of the calls. */
+  callAll(calls: readonly StepCall[], options?: Omit<StepCallOptions, 'callId'>): Promise<readonly StepResult[]>;
+  /** Ends what runs and refuses what comes. */
+  cancel(): void;
+}
+export interface StepCall { readonly callId?: string | undefined; readonly id: string; readonly args: unknown }
+export interface StepCallOptions extends CallOptions { /** The provider's id of the call. Default: one of our own. */ readonly callId?: string | undefined }
+
+/** What goes back to the model, and what became of the call. */
+export interface StepResult {
+  readonly callId: string;
+  readonly id: string;
+  readonly outcome: Outcome['kind'];
+  readonly isError: boolean;
+  /** Within the bounds for a model; complete texts and big pictures are files. */
+  readonly parts: readonly Part[];
+  /** The text parts, joined by a blank line. */
+  readonly text: string;
+  readonly failure?: AnyFailure;
+  readonly warnings: readonly string[];
+  /** Of native tools, for instance `toolCatalogRevision`. */
+  readonly metadata?: JsonObject;
+}
+
+/** A call of an earlier turn, as whoever keeps the conversation has it. */
+export interface PastCall { readonly callId: string; readonly id: string; readonly args: unknown; readonly text: string; readonly isError?: boolean | undefined }
+export type HistoryItem =
+  | { readonly kind: 'call'; readonly call: PastCall }
+  /** In place of a call whose declaration is gone or changed: JSON that no provider takes for a call. */
+  | { readonly kind: 'text'; readonly callId: string; readonly text: string; readonly why: string };
+
 export interface Host {
   readonly config: Config;
   status(): readonly ServerStatus[];
@@ -139,6 +337,12 @@ export interface Host {
   decide(entry: ToolEntry): Decision;
   /** The one road to a tool: schema, permission, person, call. Never rejects. */
   call(entry: ToolEntry, args: JsonObject, options?: CallOptions): Promise<Outcome>;
+  /** A conversation with a model: gates, exposure, search, results. Its servers are its own unless `share` says otherwise. */
+  session(options?: SessionOptions): Promise<Session>;
+  /** Live servers of one's own, or shared ones. */
+  lease(options?: LeaseOptions): Lease;
+  /** Hears of every lease of this host. */
+  on(listener: (event: HostEvent) => void): () => void;
   /** Idempotent, never rejects. */
   close(): Promise<CloseReport>;
   /** Last resort of a process that must end at once (an uncaught exception): kills what was started, without waiting. */

@@ -22,6 +22,42 @@ export type PermissionMode = 'standard' | 'strict' | 'allow_all';
 export interface Rule { readonly key: string; readonly pattern: string; readonly effect: Effect; readonly origin: Origin }
 export interface Permissions { readonly mode: PermissionMode; readonly rules: readonly Rule[] }
 
+export type ExposureMode = 'auto' | 'eager' | 'deferred';
+export interface ExposurePolicy {
+  readonly mode: ExposureMode;
+  readonly autoToolLimit: number;
+  readonly autoSchemaBytes: number;
+  readonly smallServerToolLimit: number;
+  readonly servers: Readonly<Record<string, ExposureMode>>;
+}
+
+/** A tool as a provider is told of it, whoever runs it. */
+export interface OfferedTool {
+  readonly id: string;
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+  /** SHA-256 over id, description and input schema: what a model decided by. */
+  readonly schemaId: string;
+  readonly source: { readonly kind: 'server'; readonly server: string; readonly tool: string; readonly title?: string } | { readonly kind: 'native' };
+}
+
+/**
+ * Why a tool is or is not offered. `gate`: the first one that keeps it out, in the order of the walk: its server is neither connected nor
+ * known from the cache, the exact list or role of the agent, a rule that hides it, the lock file, the ceiling of a delegation.
+ */
+export interface Standing {
+  readonly id: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly offered: boolean;
+  readonly gate?: 'server' | 'agent' | 'permission' | 'lock' | 'ceiling';
+  /** One sentence for a person. */
+  readonly why: string;
+  readonly decision: Decision;
+  /** Of an offered tool: how it came to be shown, or that it waits for a search. */
+  readonly exposure?: 'pinned' | 'eager' | 'auto' | 'found' | 'deferred';
+}
+
 /** What the policy says of one call. `rule` is absent when no rule matched. */
 export interface Decision {
   readonly effect: Effect;

@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import { remove } from '../../base/files.ts';
 import { limits } from '../../base/limits.ts';
 import type { Paths } from '../../base/paths.ts';
+import { emptyConfig } from '../../config/defaults.ts';
 import type { Config, Effect, Rule, Template } from '../../config/types.ts';
 import type { Host, OpenServer } from '../../host/types.ts';
 import type { JsonObject } from '../../base/json.ts';
@@ -31,11 +32,11 @@ const literal = (text: string): Template => ({ parts: [text], source: text });
 function demoConfig(workspace: string, server: string): Config {
   const rules = Object.entries(RULES).map(([key, effect]): Rule => ({ key, pattern: '*', effect, origin: { ...ORIGIN, key: `permission.rules.${key}` } }));
   return {
-    servers: new Map([['demo', {
+    ...emptyConfig, servers: new Map([['demo', {
       kind: 'local', name: 'demo', origin: { ...ORIGIN, key: 'mcp.demo' }, enabled: true, protocol: 'auto', shadowed: [], command: literal(process.execPath), args: [literal(server)], cwd: workspace, environment: {},
       timeouts: { requestMs: limits.requestMsLong, connectMs: limits.connectMs },
     }]]),
-    permissions: { mode: 'standard', rules }, concurrency: { connections: limits.connections }, mcpEnabled: true, naming: 'plain', diagnostics: [], layers: [], admissions: [], workspace,
+    permissions: { mode: 'standard', rules }, workspace,
   };
 }
 
