@@ -127,24 +127,62 @@ export const limits = {
   delegations: 8,
   /** How deep sessions may delegate: a child's child is refused by default. */
   delegationDepth: 1,
+  /** A session's journal that is restored from, and the calls of it that are remembered. */
+  journalBytes: 64 * MIB,
+  journalCalls: 100_000,
+  /** What one session keeps as files, and the windows in which they are read. */
+  artifactFiles: 10_000,
+  artifactBytes: 1024 * MIB,
+  artifactWindowBytes: 16 * KIB,
+  artifactWindowBytesMax: 50 * KIB,
+  /** The lock file of tool definitions. */
+  lockFileBytes: 64 * MIB,
+  /** Names of arguments in one record of the audit. */
+  auditNames: 64,
   /** `input_required` rounds of one call. */
   inputRounds: 10,
+  /** Answers of ours that wait for a server which does not read its input; beyond them its output is not read either. */
+  waitingAnswerBytes: 1 * MIB,
+  /** The same over HTTP, in messages on their way to it; further answers are dropped. */
+  waitingAnswers: 1024,
   /** Server requests that may wait for an answer at once. */
   inboundRequests: 64,
   attachmentBytes: 10 * MIB,
   inlineImageBase64Bytes: 200 * KIB,
   modelTextBytes: 50_000,
   modelTextLines: 2_000,
+  /** Pictures, sounds and blobs of one result that are told of one by one; the rest are kept together in one file. */
+  resultAttachments: 32,
+  /** A note about one of them. */
+  attachmentNoteChars: 1_000,
+  /** Two definitions are compared line by line up to so many lines each; more are shown as gone and come. Lines of one difference shown. */
+  diffLines: 1_000,
+  diffLinesShown: 400,
   toolIdChars: 64,
   /** Wire ids remembered per workspace; a name beyond them is unique by its digest alone. */
   rosterNames: 100_000,
   searchResults: 8,
   searchResultsMax: 20,
+  /** Words of one query that count. */
+  searchTokens: 32,
   previewChars: 240,
   serviceSummaryBytes: 8_192,
   exposureTools: 32,
   exposureBytes: 65_536,
   exposureToolsPerServer: 8,
+  /** The most that a configuration may ask for instead. */
+  exposureToolsMax: 10_000,
+  exposureBytesMax: 64 * MIB,
+  /** The record of calls: bytes of one file and full files kept, with what a configuration may ask for. */
+  auditBytes: 10 * MIB,
+  auditBytesMin: 4 * KIB,
+  auditBytesMax: 1024 * MIB,
+  auditFiles: 5,
+  auditFilesMax: 100,
+  /** Markdown files of agents and of commands: files of one directory, bytes of one, folders inside each other. */
+  definitionFiles: 500,
+  definitionBytes: 256 * KIB,
+  definitionDepth: 8,
   /** JSON Schema checks: nesting of schemas and values, schemas visited for one value, problems reported. */
   schemaDepth: 64,
   schemaVisits: 100_000,
@@ -158,6 +196,39 @@ export const limits = {
   /** Files of one skill and their bytes together (SEP-2640): what every host accepts, and we nothing beyond. */
   skillFiles: 512,
   skillBytes: 16 * MIB,
+  /** A server of ours: legacy HTTP sessions and how long an unused one is kept; requests of one peer at once. */
+  serverSessions: 1_000,
+  serverSessionIdleMs: 30 * 60 * 1000,
+  serverRequests: 1_024,
+  /** Sockets, request head, request body (default and the most that may be configured), and patience with head, body, stalled and unused sockets. */
+  serverSockets: 4_096,
+  serverHeaderBytes: 32 * KIB,
+  serverBodyBytes: 16 * MIB,
+  serverBodyBytesMax: 64 * MIB,
+  serverHeadMs: 10_000,
+  serverBodyMs: 60_000,
+  serverStallMs: 120_000,
+  serverIdleMs: 30_000,
+  /** An unanswered request becomes an event stream after so long, and a quiet stream gets a comment. */
+  serverStreamAfterMs: 5_000,
+  serverKeepAliveMs: 15_000,
+  serverTickMs: 1_000,
+  /** Bytes that a peer which does not read may leave waiting, before what can be left out is, and before its stream is cut. */
+  serverBacklogBytes: 1 * MIB,
+  serverBacklogBytesMax: 128 * MIB,
+  /** Events of one session kept for a client that comes back. */
+  replayEvents: 1_000,
+  replayBytes: 4 * MIB,
+  /** Patience with requests that still run when a server of ours ends. */
+  serverDrainMs: 5_000,
+  /** A person's answer; calls suspended for one; spent states remembered (older ones count as spent); bytes of one state. */
+  serverAskMs: 10 * 60 * 1000,
+  suspendedCalls: 1_000,
+  spentStates: 10_000,
+  requestStateBytes: 1 * MIB,
+  /** `subscriptions/listen` streams at once, and resources that one of them or one session watches. */
+  subscriptions: 1_024,
+  subscribedResources: 1_024,
   retryTries: 3,
   retryFirstMs: 2_000,
   retryFactor: 2,

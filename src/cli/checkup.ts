@@ -10,8 +10,8 @@ import type { LoadedConfig, LoadOptions } from '../config/load.ts';
 import { readConfig } from '../config/load.ts';
 import { gitRoot } from '../config/locate.ts';
 import { maskUrl } from '../config/mask.ts';
-import { expand, references } from '../config/substitute.ts';
-import type { ServerEntry, Template } from '../config/types.ts';
+import { expand, parseTemplate, references } from '../config/substitute.ts';
+import type { Reference, ServerEntry, Template } from '../config/types.ts';
 import { proxyFromEnvironment } from '../http/proxy.ts';
 import { targetOf } from '../http/url.ts';
 import { childEnvironment, variableName } from '../transports/child-environment.ts';
@@ -66,7 +66,8 @@ function configFindings(options: CheckupOptions): { readonly loaded: LoadedConfi
 function trustFindings(loaded: LoadedConfig | undefined, { cwd }: CheckupOptions): Finding[] {
   const findings: Finding[] = [];
   for (const layer of loaded?.layers ?? []) {
-    if (layer.trusted || layer.kind === 'env-permission') continue;
+    // A definition in Markdown stands under the same rules as the file beside it: agents and commands have no power to tell of.
+    if (layer.trusted || layer.source.endsWith('.md')) continue;
     const admitted = loaded!.trust.admitted(layer);
     findings.push({ check: 'trust', level: admitted ? 'ok' : 'note', message: `${layer.source} is read ${admitted ? 'and admitted' : 'without power over this machine: it may name remote servers and switch servers off'}`, fix: admitted ? undefined : `To admit it: zuno-lite trust ${layer.source}` });
   }
@@ -120,20 +121,44 @@ function variableFindings(loaded: LoadedConfig, environment: Environment): Findi
   const findings: Finding[] = [];
   let set = 0;
   for (const entry of enabled(loaded)) {
-    const maps = entry.kind === 'local' ? [entry.environment] : [entry.headers];
-    const texts = [...(entry.kind === 'local' ? [entry.command, ...entry.args] : [entry.url]), ...maps.flatMap((map) => Object.values(map))];
     const told = new Set<string>();
-    for (const reference of texts.flatMap(references)) {
+    for (const { key, reference } of referencesOf(entry)) {
       if (told.has(reference.token)) continue;
       told.add(reference.token);
-      const missing = reference.kind === 'env' ? !environment[reference.name] && reference.default === undefined : reference.kind === 'file' && !isFile(reference.path);
-      if (!missing) { set += 1; continue; }
-      const [what, fix] = reference.kind === 'env' ? [`the variable ${reference.name} is not set`, `export ${reference.name}=...`] : [`the file of ${reference.token} is missing`, reference.kind === 'file' ? `Write the value to ${reference.path}` : undefined];
-      findings.push({ check: 'variables', level: 'error', message: `"${entry.name}" needs ${reference.token}: ${what}`, fix, origin: entry.origin });
+      const trouble = troubleWith(reference, environment);
+      if (trouble === undefined) set += 1;
+      else findings.push({ check: 'variables', level: 'error', message: `"${entry.name}" needs ${reference.token}${key === undefined ? '' : ` for "${key}"`}: ${trouble.what}`, fix: trouble.fix, origin: entry.origin });
     }
   }
   if (set > 0) findings.push({ check: 'variables', level: 'ok', message: `${count(set, 'reference')} can be filled in` });
   return findings;
+}
+
+/** What an entry is waiting for; `key` where it does not stand in the entry itself but in how one signs in. */
+function referencesOf(entry: ServerEntry): { readonly key?: string; readonly reference: Reference }[] {
+  const maps = entry.kind === 'local' ? entry.environment : entry.headers;
+  const texts = [...(entry.kind === 'local' ? [entry.command, ...entry.args] : [entry.url, ...entry.headersCommand?.words ?? []]), ...Object.values(maps)];
+  const signIn = entry.kind === 'remote' && entry.oauth !== false && entry.oauth !== undefined && entry.oauthTexts !== undefined ? entry : undefined;
+  return [...texts.flatMap(references).map((reference) => ({ reference })), ...(signIn === undefined ? [] : textsIn(signIn.oauth, 'oauth').flatMap(({ key, text }) => references(parseTemplate(text, signIn.oauthTexts!)).map((reference) => ({ key, reference }))))];
+}
+
+function textsIn(value: unknown, key: string): { readonly key: string; readonly text: string }[] {
+  if (typeof value === 'string') return [{ key, text: value }];
+  return typeof value === 'object' && value !== null ? Object.entries(value).flatMap(([step, item]) => textsIn(item, `${key}.${step}`)) : [];
+}
+
+/** Why a reference cannot be filled in. Files are read to find out, and not shown. */
+function troubleWith(reference: Reference, environment: Environment): { readonly what: string; readonly fix: string | undefined } | undefined {
+  if (reference.kind === 'env') return environment[reference.name] || reference.default !== undefined ? undefined : { what: `the variable ${reference.name} is not set`, fix: `export ${reference.name}=...` };
+  if (reference.kind === 'foreign') return { what: reference.advice, fix: 'Write a reference to a variable in its place' };
+  if (!exists(reference.path)) return { what: `the file of ${reference.token} is missing`, fix: `Write the value to ${reference.path}` };
+  try {
+    expand({ parts: [reference], source: reference.token }, { environment, key: '' });
+    return undefined;
+  } catch (thrown) {
+    const { message } = toFailure(thrown);
+    return { what: message.slice(message.indexOf(': ') + 2), fix: isFile(reference.path) ? `Make ${reference.path} readable for you and put the value into it` : `Write the value to ${reference.path}` };
+  }
 }
 
 /** Files of authorities and certificates that single servers name. */

@@ -43,7 +43,7 @@ export function reviewFile(file: string, places: ImportPlaces): Review {
   if (real === undefined || text === undefined) throw new Failure('CONFIG_UNREADABLE', `Cannot read "${file}": no such file`, { stage: 'trust', details: { file }, hint: 'Name the file itself, for instance zuno.json' });
   const declarations = declarationsOf(real, text, places);
   const layer = foreignSource(real) === undefined ? layerOf({ kind: 'project', source: real, trusted: false, directory: path.dirname(real) }, text) : undefined;
-  const loosens = ['permission', 'tools', 'features'].filter((key) => settingAt(layer?.root, key) !== undefined);
+  const loosens = ['permission', 'tools', 'features', 'agent', 'agents', 'default_agent', 'command', 'commands'].filter((key) => settingAt(layer?.root, key) !== undefined);
   return { pin: { path: real, sha256: digestOf(text) }, servers: declarations.filter(({ shape }) => shape === 'entry').map(reviewed), loosens };
 }
 

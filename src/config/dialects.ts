@@ -111,6 +111,11 @@ export function isServersContainer(setting: Setting): boolean {
   return !(setting.members.size === 1 && scalar('enabled'));
 }
 
+/** Is `mcp.lock` the setting, or a server that is called "lock"? */
+export function isLock(name: string, setting: Setting): boolean {
+  return name === 'lock' && setting.kind === 'scalar' && setting.value !== null;
+}
+
 /** Every entry of a layer, in all dialects. */
 export function readDeclarations(layer: Layer, home: string): Declared {
   const declarations: Declaration[] = [];
@@ -127,6 +132,7 @@ export function readDeclarations(layer: Layer, home: string): Declared {
     }
     for (const [name, setting] of container.members) {
       if (dialect.name === 'zuno' && name === 'servers' && !(setting.kind === 'object' && !isServersContainer(setting))) continue;
+      if (dialect.name === 'zuno' && isLock(name, setting)) continue;
       declarations.push(readDeclaration(name, setting, dialect, layer, home, notices));
     }
   }
@@ -163,6 +169,9 @@ export function readDeclaration(name: string, setting: Setting, dialect: Dialect
   return { ...base, shape: 'entry', fields, hostKeys };
 }
 
+/** What other dialects call a key of ours, where the letters do not tell. */
+const ELSEWHERE: Readonly<Record<string, string>> = { args: 'command', http_headers: 'headers', disabled: 'enabled' };
+
 const switches: readonly string[] = ['enabled', 'enable', 'disabled'];
 
 /** A switch without anything that tells a kind of server. */
@@ -180,7 +189,8 @@ function readFields(setting: ObjectSetting, dialect: Dialect, sink: { readonly l
   }
   for (const [key, value] of setting.members) {
     if (Object.hasOwn(dialect.keys, key)) continue;
-    const near = nearest(key, Object.keys(dialect.keys), 1)[0];
+    const meant = Object.hasOwn(ELSEWHERE, key) ? ELSEWHERE[key] : undefined;
+    const near = meant !== undefined && Object.hasOwn(dialect.keys, meant) ? meant : nearest(key, Object.keys(dialect.keys), 1)[0];
     sink.invalid(value.at, `"${key}" is no key of a server${near === undefined ? '' : `; did you mean "${near}"?`}`);
   }
   return fields;

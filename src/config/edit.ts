@@ -55,7 +55,7 @@ export interface Edit {
   readonly warnings: readonly string[];
 }
 
-export const reservedNames: readonly string[] = ['list', 'ls', 'all', 'servers'];
+export const reservedNames: readonly string[] = ['list', 'ls', 'all', 'servers', 'lock'];
 
 /** Fails with USAGE unless the name may be given to a new server. */
 export function checkName(name: string): void {
@@ -103,6 +103,8 @@ export async function removeServer(name: string, options: EditOptions): Promise<
  */
 export async function switchServer(name: string, on: boolean, options: EditOptions): Promise<Edit> {
   const [found] = locate(name, options);
+  // `mcp.lock` is a setting unless a server is called so: a switch must not overwrite it.
+  if (found === undefined && name === 'lock') throw unknown(name, options);
   const target = found === undefined || (options.scope === undefined && options.file === undefined && found.layer !== 'global' && !on) ? newTarget({ ...options, scope: options.scope ?? 'global' }) : found;
   return change(target, name, options, (text, present, source) => {
     let edited = text;
@@ -219,12 +221,13 @@ function snippet(text: string, found: readonly Declaration[], source: { readonly
   if (member === undefined) return undefined;
   let shown = '', at = member.keyStart;
   for (const { start, end, value } of secretTexts(member.node)) {
-    shown += text.slice(at, start) + JSON.stringify(maskText(value));
+    // What stands between the values goes through the redactor by itself: seen as one text, it would take a masked template for a secret.
+    shown += redactPatterns(text.slice(at, start)) + JSON.stringify(maskText(value));
     at = end;
   }
-  shown += text.slice(at, member.node.end);
+  shown += redactPatterns(text.slice(at, member.node.end));
   const indent = indentOfLine(text, member.keyStart);
-  return redactPatterns(shown.split(/\r?\n/).map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line)).join('\n'));
+  return shown.split(/\r?\n/).map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line)).join('\n');
 }
 
 /** The values of headers and variables, in the order of the text. */

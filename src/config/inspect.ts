@@ -103,8 +103,9 @@ function settingValues({ merged, layers }: LoadedConfig): ShownValue[] {
     found.push(shown(path, told(setting), (below as Setting[]).map(told)));
   };
   for (const key of ownKeys) {
-    const setting = ['$schema', 'mcp', 'mcpServers'].includes(key) ? undefined : settingAt(merged, key);
-    if (setting !== undefined) walk(setting, [key]);
+    const setting = key === '$schema' || key === 'mcpServers' ? undefined : settingAt(merged, key);
+    // Servers are shown above; of `mcp` only the lock is left.
+    if (setting !== undefined && !(key === 'mcp' && settingAt(setting, 'lock') === undefined)) walk(setting, [key]);
   }
   return found;
 }

@@ -22,12 +22,16 @@ export interface Layer {
 /** Where a value stands: `key` is the dotted path. */
 export interface At { readonly layer: Pick<Layer, 'kind' | 'source' | 'trusted' | 'directory' | 'document' | 'unplaced'>; readonly key: string; readonly offset: number }
 
-/** A value of a layer, or of several merged ones. Maps keep the order of keys and know no prototype. */
-export type Setting =
-  /** `whole`: it stood over something that is no object, so nothing below shines through, in whatever order layers are merged. */
-  | { readonly kind: 'object'; readonly members: ReadonlyMap<string, Setting>; readonly at: At; readonly whole?: true }
-  | { readonly kind: 'array'; readonly items: readonly Setting[]; readonly at: At }
-  | { readonly kind: 'scalar'; readonly value: string | number | boolean | null; readonly at: At };
+/**
+ * A value of a layer, or of several merged ones. Maps keep the order of keys and know no prototype. What merging has to remember, in
+ * whatever order layers are put together: `fresh`, it stood over a null, so the key is a new one; `whole`, it stood over something
+ * that is no object, so nothing below shines through.
+ */
+export type Setting = { readonly at: At; readonly fresh?: true } & (
+  | { readonly kind: 'object'; readonly members: ReadonlyMap<string, Setting>; readonly whole?: true }
+  | { readonly kind: 'array'; readonly items: readonly Setting[] }
+  | { readonly kind: 'scalar'; readonly value: string | number | boolean | null }
+);
 export type ObjectSetting = Setting & { readonly kind: 'object' };
 
 export function originOf(at: At): Origin {
@@ -90,17 +94,32 @@ export function settingOf(node: JsoncNode, layer: At['layer'], key: string, offs
   return { kind: 'object', members, at };
 }
 
-/** Objects merge deep, everything else replaces, null removes. Keys keep the order in which the lower layer had them. */
-export function merge(lower: Setting | undefined, upper: Setting): Setting | undefined {
-  if (isNull(upper)) return undefined;
-  if (upper.kind !== 'object' || upper.whole === true) return upper;
+/**
+ * Objects merge deep, everything else replaces, null removes. Keys keep the order in which the lower layer had them; one that comes
+ * back after a null stands at the end. A null stays in what this returns, so that it also removes what is merged in below later:
+ * upper layers may be put together first. `settled` drops it in the end.
+ */
+export function merge(lower: Setting | undefined, upper: Setting): Setting {
+  if (isNull(upper)) return upper;
+  const fresh = upper.fresh === true || lower?.fresh === true || isNull(lower) ? { fresh: true } as const : {};
+  if (upper.kind !== 'object' || upper.whole === true) return { ...upper, ...fresh };
   const members = new Map(lower?.kind === 'object' ? lower.members : []);
   for (const [key, value] of upper.members) {
-    const merged = merge(members.get(key), value);
-    if (merged === undefined) members.delete(key); else members.set(key, merged);
+    const before = members.get(key);
+    if (value.fresh === true || (isNull(before) && !isNull(value))) members.delete(key);
+    members.set(key, merge(before, value));
   }
   const whole = lower !== undefined && (lower.kind !== 'object' || lower.whole === true);
-  return { kind: 'object', members, at: upper.at, ...(whole ? { whole } : {}) };
+  return { kind: 'object', members, at: upper.at, ...(whole ? { whole } : {}), ...fresh };
+}
+
+/** What is left when nothing is merged any more: without nulls, but for those in lists. */
+export function settled(setting: Setting | undefined): Setting | undefined {
+  if (setting === undefined || isNull(setting)) return undefined;
+  if (setting.kind !== 'object') return setting;
+  const members = new Map<string, Setting>();
+  for (const [key, value] of setting.members) { const kept = settled(value); if (kept !== undefined) members.set(key, kept); }
+  return { ...setting, members };
 }
 
 /** The value at a path of keys. */

@@ -6,17 +6,22 @@ import * as path from 'node:path';
 import type { JsonObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import type { Paths } from '../base/paths.ts';
-import { emptyConfig } from './defaults.ts';
+import { canonicalAgents, readAgents, strayDefaultAgent, type BrokenAgent } from './agents.ts';
+import { canonicalCommands, readCommands } from './commands.ts';
+import { mayDefine, readDefinitions } from './definitions.ts';
 import { readDeclarations, type Declaration } from './dialects.ts';
 import { buildEntries, type Draft, type EntryContext } from './entries.ts';
+import { strayExposure } from './exposure.ts';
 import { readImports } from './import-read.ts';
-import { merge, originOf, readLayer, unplacedLayer, type Layer, type Setting } from './layers.ts';
+import { isNull, merge, originOf, readLayer, settingAt, settled, unplacedLayer, type Layer, type Setting } from './layers.ts';
 import { positionAt } from './jsonc.ts';
 import { gitRoot, locateLayers, projectLayersOn, type Place } from './locate.ts';
 import { readPlugins } from './plugins.ts';
-import { canonicalPermission, invalidConfig, readSettings, unknownKeys, type Complaint } from './settings.ts';
+import { canonicalPermission } from './permissions.ts';
+import { restricted, settledOnce } from './restrict.ts';
+import { invalidConfig, readSettings, unknownKeys, type Complaint } from './settings.ts';
 import type { Environment } from './substitute.ts';
-import { admitHostKeys, restricted, settleTrust, type Trust } from './trust.ts';
+import { admitHostKeys, settleTrust, type Trust } from './trust.ts';
 import type { Config, Diagnostic, LoadedLayer, ServerEntry } from './types.ts';
 
 export interface LoadOptions {
@@ -54,8 +59,8 @@ export function loadConfig(options: LoadOptions): Config {
 /** The same, with what it was made of. */
 export function readConfig(options: LoadOptions): LoadedConfig {
   const workspace = path.resolve(options.cwd);
-  const { layers, states } = readLayers(locateLayers({ ...options, cwd: workspace }));
-  const diagnostics: Diagnostic[] = layers.flatMap(repeatedKeys);
+  const { layers, states, broken, notices } = readLayers(locateLayers({ ...options, cwd: workspace }));
+  const diagnostics: Diagnostic[] = [...layers.flatMap(repeatedKeys), ...notices];
   const trust = settleTrust(layers);
   const foreign = readForeign(layers, { ...options, cwd: workspace }, diagnostics);
   const own = declare(layers, options.paths.home, diagnostics);
@@ -63,28 +68,45 @@ export function readConfig(options: LoadOptions): LoadedConfig {
   const admissions = admitHostKeys([...foreign.all, ...own.all], trust, { globalFile: path.join(options.paths.config, 'zuno.json'), log: options.log });
 
   const complaints: Complaint[] = unknownKeys(layers);
-  const decided: Layer[] = [];
-  let merged: Setting | undefined;
-  for (const layer of layers) {
-    const settings = layer.kind === 'env-permission' ? asRules(layer) : { ...layer, root: canonicalPermission(layer.root) };
-    const { root, notices } = restricted(settings, trust, merged);
-    diagnostics.push(...notices);
-    decided.push({ ...layer, root: layer.trusted ? root : withoutReaches(root) });
-    merged = merge(merged, decided.at(-1)!.root);
-  }
-  const settings = readSettings(merged, complaints);
+  const { decided, merged } = decide(layers, trust, diagnostics);
+  const settings = readSettings(merged, options.paths.home, complaints);
   if (complaints.length > 0) throw invalidConfig(complaints);
+  const agents = readAgents(settingAt(merged, 'agents'), broken, diagnostics), commands = readCommands(settingAt(merged, 'commands'), diagnostics);
+  diagnostics.push(...strayDefaultAgent(settingAt(merged, 'default_agent'), agents));
 
   const context: EntryContext = { trust, environment: options.environment, home: options.paths.home, workspace };
   const entries = buildEntries(declarations, context);
   diagnostics.push(...entries.diagnostics);
   const servers = withBuiltIn(entries.servers, entries.drafts, options.builtIn, context, diagnostics);
+  diagnostics.push(...strayExposure(merged, (name) => servers.has(name) || entries.drafts.has(name), [...servers.keys()]));
   for (const { severity, code, message, origin } of diagnostics) options.log?.({ level: code === 'config_import_partial' ? 'info' : severity, event: code.replace('_', '.'), message, fields: { file: origin.file, line: origin.line, key: origin.key } });
-  const config: Config = {
-    ...emptyConfig, servers, permissions: settings.permissions, concurrency: { ...emptyConfig.concurrency, connections: settings.connections }, mcpEnabled: settings.mcpEnabled,
-    naming: settings.naming, diagnostics, layers: [...foreign.states, ...states], admissions, workspace,
-  };
+  const config: Config = { ...settings, servers, agents, commands, diagnostics, layers: [...foreign.states, ...states], admissions, workspace };
   return { config, layers: decided, merged, drafts: entries.drafts, declarations, trust };
+}
+
+/** What each layer says after the rules of trust, and what all of them add up to. */
+function decide(layers: readonly Layer[], trust: Trust, diagnostics: Diagnostic[]): { readonly decided: readonly Layer[]; readonly merged: Setting | undefined } {
+  const canonical = layers.map((layer) => (layer.kind === 'env-permission' ? asRules(layer) : { ...layer, root: canonicalCommands(canonicalAgents(canonicalPermission(lockOnly(layer.root)))) }));
+  const trusted = settledOnce(() => canonical.reduce((sum: Setting | undefined, layer) => (trust.admitted(layer) ? merge(sum, layer.root) : sum), undefined));
+  let merged: Setting | undefined;
+  const decided = canonical.map((layer) => {
+    const below = merged;
+    const { root, notices } = restricted(layer, trust, settledOnce(() => below), trusted);
+    diagnostics.push(...notices);
+    const kept = { ...layer, root: layer.trusted ? root : withoutReaches(root) };
+    merged = merge(merged, kept.root);
+    return kept;
+  });
+  return { decided, merged: settled(merged) };
+}
+
+/** Of `mcp` the lock is a setting; the rest are servers, which are declarations. A server that is called so does not switch it off. */
+function lockOnly(root: Layer['root']): Layer['root'] {
+  const mcp = root.members.get('mcp');
+  if (mcp === undefined || isNull(mcp)) return root;
+  const lock = settingAt(mcp, 'lock'), members = new Map(root.members);
+  if (lock?.kind === 'scalar') members.set('mcp', { kind: 'object', at: mcp.at, members: new Map([['lock', lock]]) }); else members.delete('mcp');
+  return { ...root, members };
 }
 
 /** A project file that asks for other files was told no. */
@@ -99,7 +121,7 @@ function readForeign(layers: readonly Layer[], { paths, environment, cwd }: Load
     for (const layer of layers) {
       const own = layer.kind === 'env-permission' ? undefined : layer.root.members.get(key);
       if (own === undefined) continue;
-      if (layer.trusted) setting = merge(setting, own);
+      if (layer.trusted) setting = settled(merge(setting, own));
       else diagnostics.push({ code: 'config_project_reaches', severity: 'warning', pointer: key, message: `Cannot use "${key}" of ${layer.source}: a project file may not bring in other files`, origin: originOf(own.at) });
     }
     return setting;
@@ -128,14 +150,26 @@ function withBuiltIn(servers: Map<string, ServerEntry>, drafts: ReadonlyMap<stri
   return servers;
 }
 
-function readLayers(places: readonly Place[]): { readonly layers: Layer[]; readonly states: LoadedLayer[] } {
-  const layers: Layer[] = [];
-  const states = places.map((place): LoadedLayer => {
+interface ReadLayers { readonly layers: readonly Layer[]; readonly states: readonly LoadedLayer[]; readonly broken: readonly BrokenAgent[]; readonly notices: readonly Diagnostic[] }
+
+/** Definitions in Markdown stand just below the first configuration file of their directory. */
+function readLayers(places: readonly Place[]): ReadLayers {
+  const layers: Layer[] = [], states: LoadedLayer[] = [], broken: BrokenAgent[] = [], notices: Diagnostic[] = [];
+  const own = new Set(places.filter((place) => place.trusted && mayDefine(place)).map(({ directory }) => directory)), seen = new Set<string>();
+  const take = (layer: Layer): void => { layers.push(layer); states.push({ kind: layer.kind, source: layer.source, trusted: layer.trusted, state: 'loaded' }); };
+  for (const place of places) {
+    // A directory that is named as one's own is no project's, though the walk comes by.
+    if (mayDefine(place) && !seen.has(`${place.trusted} ${place.directory}`) && (place.trusted || !own.has(place.directory))) {
+      seen.add(`${place.trusted} ${place.directory}`);
+      const found = readDefinitions(place, path.dirname(place.directory));
+      found.layers.forEach(take);
+      broken.push(...found.broken);
+      notices.push(...found.notices);
+    }
     const layer = readLayer(place);
-    if (layer !== undefined) layers.push(layer);
-    return { kind: place.kind, source: place.source, trusted: place.trusted, state: layer === undefined ? 'absent' : 'loaded' };
-  });
-  return { layers, states };
+    if (layer === undefined) states.push({ kind: place.kind, source: place.source, trusted: place.trusted, state: 'absent' }); else take(layer);
+  }
+  return { layers, states, broken, notices };
 }
 
 /** `all` is what the trust rule looks at: also what a higher layer took back. */

@@ -10,8 +10,8 @@ import { isDirectory, realPath } from '../base/files.ts';
 import type { Log } from '../base/log.ts';
 import { count } from '../base/text.ts';
 import type { Declaration } from './dialects.ts';
-import { kindName, merge, originOf, settingAt, type At, type Layer, type ObjectSetting, type Setting } from './layers.ts';
-import type { Admission, Diagnostic } from './types.ts';
+import { kindName, merge, originOf, settled, type At, type Layer, type ObjectSetting, type Setting } from './layers.ts';
+import type { Admission } from './types.ts';
 
 /** One file as it was when it was admitted: another byte in it, and it is not. */
 export interface Pin { readonly path: string; readonly sha256: string }
@@ -50,7 +50,7 @@ export function settleTrust(layers: readonly Layer[]): Trust {
     const own = layer.trusted ? layer.root.members.get('trust') : undefined;
     if (own !== undefined) setting = merge(setting, own);
   }
-  const grant = setting === undefined ? undefined : readGrant(setting);
+  const given = settled(setting), grant = given === undefined ? undefined : readGrant(given);
   const verdicts = new Map<string, Verdict>();
   const verdictOn = (layer: At['layer']): Verdict => {
     const known = verdicts.get(layer.source);
@@ -168,47 +168,4 @@ function checkoutOf(file: string): string {
   const real = realPath(file) ?? file;
   const directory = path.dirname(real);
   return path.basename(directory) === '.zuno' ? path.dirname(directory) : directory;
-}
-
-/**
- * The top-level settings of a layer as far as it may decide them, given what lower layers say. Of permissions an unadmitted project keeps
- * what takes away: deny rules, `strict`, tools that are off, MCP that is off. `permission` has its canonical form (`mode`, `rules`).
- */
-export function restricted(layer: Layer, trust: Trust, lower: Setting | undefined): { readonly root: ObjectSetting; readonly notices: readonly Diagnostic[] } {
-  if (trust.admitted(layer)) return { root: layer.root, notices: [] };
-  const notices: Diagnostic[] = [];
-  const refuse = (setting: Setting): void => {
-    const message = `Cannot use "${setting.at.key}" of ${layer.source}: a project file may only take permissions away`;
-    notices.push({ code: 'config_project_loosens', severity: 'warning', pointer: setting.at.key, message, origin: originOf(setting.at) });
-  };
-  const members = new Map(layer.root.members);
-  const filter = (key: string, under: Setting | undefined, may: (value: unknown, key: string) => boolean): void => {
-    const setting = members.get(key);
-    const kept = setting === undefined ? undefined : takeAway(setting, under, key, may, refuse);
-    if (kept === undefined) members.delete(key); else members.set(key, kept);
-  };
-  filter('permission', settingAt(lower, 'permission'), (value, key) => value === (key === 'mode' ? 'strict' : 'deny'));
-  filter('tools', settingAt(lower, 'tools'), (value) => value === false);
-  const features = members.get('features');
-  const mcp = settingAt(features, 'mcp');
-  if (features !== undefined && (features.kind !== 'object' || (mcp !== undefined && !(mcp.kind === 'scalar' && mcp.value === false)))) {
-    refuse(mcp ?? features);
-    members.delete('features');
-  }
-  return { root: { ...layer.root, members }, notices };
-}
-
-/** What is left of a setting when only some values may stay; a narrower map does not push out the wider word it would replace. */
-function takeAway(setting: Setting, under: Setting | undefined, key: string, may: (value: unknown, key: string) => boolean, refuse: (setting: Setting) => void): Setting | undefined {
-  if (setting.kind !== 'object') {
-    if (setting.kind === 'scalar' && may(setting.value, key)) return setting;
-    refuse(setting);
-    return undefined;
-  }
-  const members = new Map<string, Setting>(under?.kind === 'scalar' ? [['*', under]] : []);
-  for (const [step, value] of setting.members) {
-    const kept = takeAway(value, settingAt(under, step), step, may, refuse);
-    if (kept !== undefined) members.set(step, kept);
-  }
-  return { ...setting, members };
 }

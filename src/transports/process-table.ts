@@ -148,7 +148,8 @@ export function orphanedProcesses(variable: string, root = '/proc', own = proces
   const names = entries(root);
   if (!names.includes('self') && !names.includes(String(own))) return undefined;
   const buffer = Buffer.allocUnsafe(256 * 1024);
-  const commandOf = (pid: number): string => readText(`${root}/${pid}/comm`, buffer).trim();
+  // A program may give its first thread a name of its own, and that is what stands in "comm": Node from 24 on calls it MainThread.
+  const commandOf = (pid: number): string => programName(readText(`${root}/${pid}/cmdline`, buffer)) || readText(`${root}/${pid}/comm`, buffer).trim();
   const parentOf = (pid: number): number => { const text = readText(`${root}/${pid}/stat`, buffer); return Number(text.slice(text.lastIndexOf(')') + 2).split(' ', 2)[1] ?? 0); };
   const marked: MarkedProcess[] = [];
   for (const name of names) {
@@ -162,6 +163,12 @@ export function orphanedProcesses(variable: string, root = '/proc', own = proces
   for (let pid = own; pid > 1 && !ancestors.has(pid); pid = parentOf(pid)) ancestors.add(pid);
   const held = new Set(marked.filter(({ pid, parent, mark }) => ancestors.has(pid) || (!isFirst(parent, commandOf) && !marked.some((other) => other.pid === parent && other.mark === mark))).map(({ mark }) => mark));
   return marked.filter(({ mark }) => !held.has(mark));
+}
+
+/** The file name of the program that a command line (ended by NUL) starts with. */
+function programName(commandLine: string): string {
+  const program = commandLine.split('\0', 1)[0] ?? '';
+  return program.slice(program.lastIndexOf('/') + 1).replace(/^-|:.*$/g, '').trim();
 }
 
 /** Who takes over processes without a parent: the first process, or a session's own. In a container the first may be a host itself. */

@@ -48,6 +48,31 @@ test('doctor names what is broken, each with its fix, and ends with 3', async (t
   assert.match(text.stdout, /fix: chmod 700 .*credentials/);
 });
 
+test('doctor tells what a sign-in is waiting for: references inside oauth, each with its fix', async (t) => {
+  const { run, config, file, directory } = sandbox(t);
+  const empty = file('empty', ' '), good = file('good', 'value'), dark = path.join(directory, 'dark');
+  mkdirSync(dark);
+  const oauth = { clientId: '{env:SET}', clientSecret: '{env:UNSET_SECRET}', scope: ['{env:SET}', '{file:/no/such}'], privateKey: `{file:${dark}}`, assertion: `{file:${empty}}`, identityProvider: { clientSecret: '{env:UNSET_INNER}', subjectToken: `{file:${good}}` } };
+  config({
+    mcp: { docs: { type: 'remote', url: 'https://docs.test/', oauth }, off: { type: 'remote', url: 'https://docs.test/', oauth: { clientSecret: '{env:NEVER}' }, enabled: false }, none: { type: 'remote', url: 'https://docs.test/', oauth: false, headersCommand: ['x', '{env:UNSET_WORD}'] } },
+    mcpServers: { other: { url: 'https://docs.test/', oauth: { clientSecret: '${UNSET_DOLLAR}', clientId: '${UNSET_DEFAULT:-x}' } } },
+  });
+  const ran = await run(['doctor', '--json'], { env: { SET: 'hunter22x' } });
+  const errors = ran.json().findings.filter((one: any) => one.check === 'variables' && one.level === 'error');
+  const shown = errors.map(({ message, fix }: any) => [message, fix]);
+  assert.deepEqual(shown, [
+    ['"other" needs ${UNSET_DOLLAR} for "oauth.clientSecret": the variable UNSET_DOLLAR is not set', 'export UNSET_DOLLAR=...'],
+    ['"docs" needs {env:UNSET_SECRET} for "oauth.clientSecret": the variable UNSET_SECRET is not set', 'export UNSET_SECRET=...'],
+    ['"docs" needs {file:/no/such} for "oauth.scope.1": the file of {file:/no/such} is missing', 'Write the value to /no/such'],
+    [`"docs" needs {file:${dark}} for "oauth.privateKey": Cannot read "${dark}": it is not a regular file`, `Write the value to ${dark}`],
+    [`"docs" needs {file:${empty}} for "oauth.assertion": the file ${empty} is empty`, `Make ${empty} readable for you and put the value into it`],
+    ['"docs" needs {env:UNSET_INNER} for "oauth.identityProvider.clientSecret": the variable UNSET_INNER is not set', 'export UNSET_INNER=...'],
+    ['"none" needs {env:UNSET_WORD}: the variable UNSET_WORD is not set', 'export UNSET_WORD=...'],
+  ]);
+  assert.match(found(ran, 'variables', 'ok')[0]!, /3 references can be filled in/);
+  assert.doesNotMatch(ran.stdout, /hunter22x|"value"/);
+});
+
 test('doctor shows proxies and authorities in effect, without credentials', async (t) => {
   const { run, file, config } = sandbox(t);
   const pem = file('ca.pem', 'x');

@@ -228,3 +228,17 @@ test('every field that is written is read again as it was (row 48)', async (cont
   assert.deepEqual([r.url.source, r.transport, r.headers['X-A']?.source, r.oauth], [url, 'sse', 'b', { clientId: 'c', scope: 's' }]);
   for (const entry of [l, r]) assert.deepEqual([entry.enabled, entry.timeouts.requestMs, entry.protocol], [false, 1234, '2026-07-28']);
 });
+
+test('no server is added as "lock", and no switch overwrites the setting mcp.lock', async (context) => {
+  const box = sandbox(context);
+  const file = box.write(GLOBAL, { mcp: { lock: 'enforce' } });
+  const before = readFileSync(file, 'utf8');
+  await rejection('USAGE', addServer('lock', local, options(box)));
+  for (const on of [true, false]) await rejection('SERVER_UNKNOWN', switchServer('lock', on, options(box)));
+  await rejection('SERVER_UNKNOWN', removeServer('lock', options(box)));
+  await rejection('SERVER_UNKNOWN', changeServer('lock', { timeout: 5 }, options(box)));
+  assert.equal(readFileSync(file, 'utf8'), before);
+  box.write(GLOBAL, { mcp: { lock: { type: 'remote', url } } });
+  await switchServer('lock', false, options(box));
+  assert.equal(box.load().servers.get('lock')?.enabled, false);
+});

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { explainConfig, mergedDocument } from '../../../src/config/inspect.ts';
-import { merge, unplacedLayer, plain, type Setting } from '../../../src/config/layers.ts';
+import { merge, plain, settled, unplacedLayer, type Setting } from '../../../src/config/layers.ts';
 import { createRandom, generateJsonc } from './generate.ts';
 import { GLOBAL, PROJECT, sandbox } from './sandbox.ts';
 
@@ -65,18 +65,39 @@ test('explainConfig() shows what a project said in vain, and not what it was ref
   assert.deepEqual(values.filter(({ key }) => key.startsWith('tools') || key === 'imports').map(({ key, value, shadowed }) => [key, value, shadowed]), [['tools.a', false, []], ['tools.b', false, []]]);
 });
 
-test('merge() is associative on generated layers', () => {
+test('merge() is associative on generated layers, also where null takes something away, and equals a fold from below', () => {
   const random = createRandom(23);
-  const layer = (): Setting => unplacedLayer({ kind: 'global', source: 'x', trusted: true, directory: '/' }, withoutNulls(generateJsonc(random).value) as Record<string, unknown>).root;
-  const plainOf = (setting: Setting | undefined): unknown => (setting === undefined ? undefined : plain(setting));
-  for (let round = 0; round < 2_000; round++) {
-    const [a, b, c] = [layer(), layer(), layer()];
-    assert.equal(JSON.stringify(plainOf(merge(merge(a, b), c))), JSON.stringify(plainOf(merge(a, merge(b, c)!))));
-    assert.equal(JSON.stringify(plainOf(merge(a, a))), JSON.stringify(plainOf(a)));
+  const layer = (): Setting => unplacedLayer({ kind: 'global', source: 'x', trusted: true, directory: '/' }, generateJsonc(random).value).root;
+  const shown = (setting: Setting): string => { const left = settled(setting); return left === undefined ? 'nothing' : JSON.stringify(plain(left)); };
+  let nulls = 0;
+  for (let round = 0; round < 4_000; round++) {
+    const [a, b, c, d] = [layer(), layer(), layer(), layer()] as const;
+    const expected = JSON.stringify(plainly([a, b, c, d].map(plain)));
+    if (expected !== JSON.stringify(plainly([a, b, c, d].map((one) => withoutNulls(plain(one)))))) nulls += 1;
+    for (const grouped of [merge(merge(merge(a, b), c), d), merge(merge(a, b), merge(c, d)), merge(a, merge(merge(b, c), d)), merge(a, merge(b, merge(c, d))), merge(merge(a, merge(b, c)), d)]) assert.equal(shown(grouped), expected);
+    assert.equal(shown(merge(a, a)), shown(a));
   }
+  assert.ok(nulls > 100, `null decided in ${nulls} rounds only`);
 });
 
-/** null takes away what lies below, so it must not be merged among upper layers first: without it the order of merging is free. */
+test('merge() puts a key that comes back after a null at the end, in whatever order layers are merged', () => {
+  const setting = (value: object): Setting => unplacedLayer({ kind: 'global', source: 'x', trusted: true, directory: '/' }, value as Record<string, unknown>).root;
+  const [a, b, c] = [setting({ x: { p: 1 }, y: 1 }), setting({ x: null, z: 1 }), setting({ x: { q: 2 } })];
+  for (const grouped of [merge(merge(a, b), c), merge(a, merge(b, c))]) assert.equal(JSON.stringify(plain(settled(grouped)!)), '{"y":1,"z":1,"x":{"q":2}}');
+});
+
+/** The definition: from the lowest layer up, null deletes. */
+function plainly(layers: readonly unknown[]): unknown {
+  const isMap = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+  const over = (lower: unknown, upper: unknown): unknown => {
+    if (!isMap(upper)) return upper;
+    const result = new Map(isMap(lower) ? Object.entries(lower) : []);
+    for (const [key, value] of Object.entries(upper)) if (value === null) result.delete(key); else result.set(key, over(result.get(key), value));
+    return Object.fromEntries(result);
+  };
+  return layers.reduce(over, undefined);
+}
+
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value) || typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null).map(([key, item]) => [key, withoutNulls(item)]));

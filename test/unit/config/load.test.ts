@@ -12,7 +12,8 @@ test('loadConfig() without any file is an empty configuration with defaults', (c
   const box = sandbox(context);
   const config = box.load();
   assert.equal(config.servers.size, 0);
-  assert.deepEqual([config.permissions, config.concurrency, config.mcpEnabled, config.naming, config.workspace], [{ mode: 'standard', rules: [] }, { connections: 8 }, true, 'plain', box.checkout]);
+  assert.deepEqual([config.permissions, config.concurrency, config.mcpEnabled, config.naming, config.workspace], [{ mode: 'standard', rules: [] }, { connections: 8, toolCalls: 8, delegations: 8 }, true, 'plain', box.checkout]);
+  assert.deepEqual([config.exposure, config.agents.size, config.commands.size, config.lock, config.parallelTools, 'audit' in config, 'defaultAgent' in config], [{ mode: 'auto', autoToolLimit: 32, autoSchemaBytes: 65_536, smallServerToolLimit: 8, servers: {} }, 0, 0, 'off', [], false, false]);
   assert.ok(config.layers.every(({ state }) => state === 'absent'));
 });
 

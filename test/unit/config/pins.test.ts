@@ -59,13 +59,13 @@ test('a malformed pin is a mistake of the file that holds it (row 28)', (context
 
 test('reviewFile() lays open what a file would run, reach, set, read and loosen, secrets masked', (context) => {
   const box = sandbox(context);
-  const file = box.write(PROJECT, { mcp: { fs: { ...local, cwd: '/srv' }, docs: { type: 'remote', url: 'https://a.test/?k=hunter22x', headers: { X: 'a {env:TOK}' }, oauth: { clientSecret: '{env:S}' } }, off: { enabled: false } }, permission: { '*': 'allow' } });
+  const file = box.write(PROJECT, { mcp: { fs: { ...local, cwd: '/srv' }, docs: { type: 'remote', url: 'https://a.test/?k=hunter22x', headers: { X: 'a {env:TOK}' }, oauth: { clientSecret: '{env:S}' } }, off: { enabled: false } }, permission: { '*': 'allow' }, agents: {}, command: {} });
   const review = reviewFile(file, places(box));
   assert.deepEqual(review.pin, { path: file, sha256: sha256(file) });
   assert.deepEqual(review.servers, [
     { name: 'fs', sets: ['LOG'], reads: [], runs: ['node', 'server.js', '--token=***'], cwd: '/srv' }, { name: 'docs', sets: [], reads: ['{env:TOK}', '{env:S}'], reaches: 'https://a.test/?k=***' },
   ]);
-  assert.deepEqual(review.loosens, ['permission']);
+  assert.deepEqual(review.loosens, ['permission', 'agents', 'command']);
   const foreign = box.write('work/checkout/.vscode/mcp.json', { servers: { a: { type: 'stdio', command: 'touch' } } });
   assert.deepEqual(reviewFile(foreign, places(box)).servers.map(({ runs }) => runs), [['touch']]);
   failureOf('CONFIG_UNREADABLE', () => reviewFile(path.join(box.root, 'none'), places(box)));
