@@ -60,7 +60,8 @@ export interface FailureDetails {
   LOGIN_REFUSED: { readonly error?: string };
   ISSUER_UNTRUSTED: { readonly issuer: string; readonly error?: string };
   TOKEN_REFUSED: { readonly error?: string };
-  PERMISSION_DENIED: { readonly tool: string; readonly why: 'rule' | 'declined' | 'nobody' | 'lock' | 'child'; readonly rule?: string };
+  /** `diff`: what a locked definition became; written by a server, so for a person only. */
+  PERMISSION_DENIED: { readonly tool: string; readonly why: 'rule' | 'declined' | 'nobody' | 'lock' | 'child' | 'agent'; readonly rule?: string; readonly diff?: string };
   OUTCOME_UNKNOWN: { readonly why: 'timeout' | 'closed' | 'unreadable' | 'canceled'; readonly method: string; readonly elapsedMs: number; /** When the server's process ended under it. */ readonly exitCode?: number | null; readonly signal?: string | null; readonly stderrTail?: string };
   INTERNAL: { readonly where?: string };
   CANCELED: { readonly method?: string; readonly sent?: Sent };

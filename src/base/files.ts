@@ -107,6 +107,34 @@ export function isDirectory(file: string): boolean {
   return statOf(file)?.isDirectory() === true;
 }
 
+/** Bytes of a regular file; `undefined` when there is none. */
+export function sizeOf(file: string): number | undefined {
+  const stat = statOf(file);
+  return stat?.isFile() === true ? stat.size : undefined;
+}
+
+/** `length` bytes of a regular file from `start` on, fewer at its end, and the size of the whole. Fails with CONFIG_UNREADABLE, also when it is not there. */
+export function readWindow(file: string, start: number, length: number): { readonly bytes: Buffer; readonly size: number } {
+  let descriptor: number | undefined;
+  try {
+    descriptor = fs.openSync(file, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
+    const stat = fs.fstatSync(descriptor);
+    if (!stat.isFile()) throw unsuitable(file, 'it is not a regular file');
+    const window = Buffer.alloc(Math.max(0, Math.min(length, stat.size - start)));
+    let filled = 0;
+    while (filled < window.length) {
+      const got = fs.readSync(descriptor, window, filled, window.length - filled, start + filled);
+      if (got === 0) break;
+      filled += got;
+    }
+    return { bytes: window.subarray(0, filled), size: stat.size };
+  } catch (error) {
+    throw error instanceof Failure ? error : refusal('read', file, error);
+  } finally {
+    if (descriptor !== undefined) fs.closeSync(descriptor);
+  }
+}
+
 /** The canonical path (all links followed, case as on the disk); `undefined` when it does not exist or may not be looked at. */
 export function realPath(file: string): string | undefined {
   try {
@@ -181,6 +209,17 @@ export function readPrivateText(file: string, maxBytes: number): string | undefi
     throw error instanceof Failure ? error : refusal('read', file, error);
   }
   return readText(file, maxBytes);
+}
+
+/** Writes a file that is not there yet; false, and nothing done, where something has its name (a link to nowhere too). Fails with CONFIG_UNREADABLE. */
+export function writeNewFile(file: string, content: string | Uint8Array, mode = 0o666): boolean {
+  try {
+    fs.writeFileSync(file, content, { flag: 'wx', mode });
+    return true;
+  } catch (error) {
+    if (systemCode(error) === 'EEXIST') return false;
+    throw refusal('write', file, error);
+  }
 }
 
 /** Gives a file another name. Fails with CONFIG_UNREADABLE. */

@@ -61,6 +61,8 @@ export const limits = {
   /** Connect, negotiate and first discovery together. */
   connectMs: 30_000,
   probeMs: 5_000,
+  /** How long a list of all servers waits for the slowest. */
+  listPatienceMs: 10_000,
   pingMs: 5_000,
   /** How long a remembered legacy verdict counts. */
   legacyVerdictMs: 24 * 60 * 60 * 1000,
@@ -229,6 +231,10 @@ export const limits = {
   /** `subscriptions/listen` streams at once, and resources that one of them or one session watches. */
   subscriptions: 1_024,
   subscribedResources: 1_024,
+  /** A recorded trace: bytes of the file, of one message in it, and of what waits for a slow disk. */
+  traceBytes: 256 * MIB,
+  traceMessageBytes: 8 * MIB,
+  traceBacklogBytes: 16 * MIB,
   retryTries: 3,
   retryFirstMs: 2_000,
   retryFactor: 2,

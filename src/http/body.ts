@@ -14,7 +14,7 @@ export function decodeUtf8(bytes: Uint8Array, end = bytes.length): string {
 
 export interface BodyText {
   add(chunk: Uint8Array): void;
-  readonly bytes: number;
+  bytes(): number;
   /** The whole as text, without a byte order mark. Lets go of the chunks. */
   take(): string;
 }
@@ -32,7 +32,7 @@ export function collectText(): BodyText {
       chunks.push(Buffer.concat(chunks.splice(-limits.smallChunks)));
       small = 0;
     },
-    get bytes() { return bytes; },
+    bytes: () => bytes,
     take() {
       const all = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes);
       chunks = [];

@@ -35,13 +35,16 @@ export function proxyFromEnvironment(environment: Environment): ProxyChoice {
     }
     return undefined;
   };
+  let last: Target | undefined, its: Proxy | undefined;
   const known: { http?: Proxy | undefined; https?: Proxy | undefined } = {};
   return {
     choose(target) {
-      if (exempt(target)) return undefined;
+      if (target === last) return its;
       const key = target.secure ? 'https' : 'http';
-      if (!(key in known)) known[key] = chosen(target.secure);
-      return known[key];
+      if (!exempt(target) && !(key in known)) known[key] = chosen(target.secure);
+      its = exempt(target) ? undefined : known[key];
+      last = target;
+      return its;
     },
   };
 }

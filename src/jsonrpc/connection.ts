@@ -40,6 +40,8 @@ export interface RequestOptions<T> {
   readonly mutating: boolean;
   /** Believes or refuses the result; what it returns settles the request. Throws a `Failure` to refuse. */
   accept(result: unknown, startedAt: number): T | Promise<T>;
+  /** Looks at an error answer before it settles the request; what it returns settles it instead. */
+  readonly refused?: ((failure: Failure<'REMOTE_ERROR'>) => Promise<T> | undefined) | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -79,8 +81,10 @@ interface Pending {
   readonly resolve: (value: unknown) => void;
   readonly reject: (failure: unknown) => void;
   onAbort: (() => void) | undefined;
+  /** The id of an answer that would be its own, were the id of the right JSON type. */
+  misaddressed: string | undefined;
 }
-type Asked = Pick<RequestOptions<unknown>, 'action' | 'stage' | 'mutating' | 'cancel' | 'timeoutMs' | 'onProgress' | 'accept' | 'signal'>;
+type Asked = Pick<RequestOptions<unknown>, 'action' | 'stage' | 'mutating' | 'cancel' | 'timeoutMs' | 'onProgress' | 'accept' | 'refused' | 'signal'>;
 
 /** Opens the transport and joins it to a connection. Rejects with the transport's failure; then nothing is left behind. */
 export async function openConnection(transport: Transport, options: { readonly inbound: Inbound; readonly onNotice?: (notice: Notice) => void; readonly signal: AbortSignal }): Promise<Connection> {
@@ -164,10 +168,10 @@ export async function openConnection(transport: Transport, options: { readonly i
     const afterMs = Math.round(now() - entry.startedAt);
     const noiseLines = transport.noiseBeforeFirst?.() ?? 0;
     tellCanceled(entry, `no answer within ${afterMs} ms`);
-    const seen = noiseLines > 0 ? `, only ${noiseLines} lines that are no JSON-RPC messages` : '';
+    const seen = noiseLines > 0 ? `, only ${noiseLines} lines that are no JSON-RPC messages` : astray(entry);
     lose(entry, 'timeout', new Failure('TIMEOUT', `Cannot ${entry.options.action}: no answer within ${afterMs} ms${seen}`, {
       stage: entry.options.stage, details: { afterMs, method: entry.method, ...(noiseLines > 0 ? { noiseLines } : {}) }, recovery: 'retryable',
-      hint: 'Raise the server\'s "timeout" (milliseconds) if it needs longer',
+      hint: entry.misaddressed === undefined ? 'Raise the server\'s "timeout" (milliseconds) if it needs longer' : 'This is a fault of the server: an answer must repeat the id of its request, as the same JSON type',
     }) as AnyFailure);
   }
   /** Once, and only for what is still pending on the wire. A cancel that cannot be delivered changes nothing. */
@@ -190,17 +194,37 @@ export async function openConnection(transport: Transport, options: { readonly i
       case 'error': return settle(message.message.id, undefined, message.message.error);
       case 'notification': return onNotification(message.message.method, message.message.params ?? {});
       case 'request': return answer(message.message.id, message.message.method, message.message.params ?? {});
+      case 'refused': return onRefused(message.message);
     }
   }
   function settle(id: Id | null, result: unknown, error: RpcError | undefined): void {
     const entry = id === null ? undefined : take(id);
-    if (entry === undefined) { notice({ kind: 'unmatched', id, reason: unmatched(id) }); return; }
-    if (error !== undefined) { entry.reject(remoteError(entry, error)); return; }
+    if (entry === undefined) { onUnmatched(id); return; }
+    if (error !== undefined) {
+      const failure = remoteError(entry, error), instead = entry.options.refused?.(failure);
+      if (instead === undefined) entry.reject(failure); else entry.resolve(instead);
+      return;
+    }
     try {
       entry.resolve(entry.options.accept(result, entry.startedAt));
     } catch (refusal) {
       lose(entry, 'unreadable', toFailure(refusal, entry.options.stage));
     }
+  }
+  /** A server that nests without end is told, its request is not looked at; an answer of that kind is as good as none. */
+  function onRefused({ of, id }: Extract<Message, { kind: 'refused' }>['message']): void {
+    const words = `nests deeper than ${limits.jsonDepth} levels`;
+    if (of === 'request') post({ kind: 'response', id: id!, text: encodeResponse(id!, { error: { code: codes.invalidRequest, message: `The request ${words}` } }) });
+    const entry = of === 'answer' && id !== null ? take(id) : undefined;
+    if (entry === undefined) { if (of === 'answer') onUnmatched(id); else notice({ kind: 'violation', message: `a ${of} of the server ${words}` }); return; }
+    lose(entry, 'unreadable', new Failure('LIMIT_EXCEEDED', `Cannot ${entry.options.action}: the answer of the server ${words}`, {
+      stage: entry.options.stage, details: { limit: 'jsonDepth', maximum: limits.jsonDepth }, hint: 'This is a fault of the server; its author can fix it',
+    }) as AnyFailure);
+  }
+  function onUnmatched(id: Id | null): void {
+    const reason = unmatched(id);
+    if (reason === 'id-type') pending.get(Number(id))!.misaddressed = String(id);
+    notice({ kind: 'unmatched', id, reason });
   }
   function unmatched(id: Id | null): 'late' | 'unknown' | 'id-type' | 'no-id' {
     if (id === null) return 'no-id';
@@ -273,12 +297,12 @@ export async function openConnection(transport: Transport, options: { readonly i
     const id = nextId++;
     return new Promise<T>((resolve, reject) => {
       // In here, so that arguments that are no JSON reject like everything else.
-      const text = encodeRequest(id, method, options.params, options.stamp, options.progress === true);
+      const text = encodeOrRefuse(id, method, options);
       const startedAt = now();
       const entry: Pending = {
         id, method, options: options as Asked, startedAt, idleAt: startedAt + options.timeoutMs,
         ceilingAt: startedAt + (options.ceilingMs ?? Math.max(limits.ceilingFactor * options.timeoutMs, limits.ceilingMs)),
-        resolve: resolve as (value: unknown) => void, reject, onAbort: undefined,
+        resolve: resolve as (value: unknown) => void, reject, onAbort: undefined, misaddressed: undefined,
       };
       if (options.signal !== undefined) {
         entry.onAbort = () => abort(entry);
@@ -313,7 +337,7 @@ export async function openConnection(transport: Transport, options: { readonly i
   function stream(method: string, options: Pick<RequestOptions<unknown>, 'params' | 'stamp' | 'cancel'>, over: (outcome: { readonly result: unknown } | { readonly failure: AnyFailure }) => void): { readonly id: Id; stop(): void } {
     const id = nextId++;
     const entry: Pending = {
-      id, method, startedAt: now(), idleAt: Infinity, ceilingAt: Infinity, onAbort: undefined,
+      id, method, startedAt: now(), idleAt: Infinity, ceilingAt: Infinity, onAbort: undefined, misaddressed: undefined,
       options: { action: method, stage: 'list', mutating: false, cancel: options.cancel, timeoutMs: Infinity, accept: (result) => result },
       resolve: (result) => over({ result }), reject: (failure) => over({ failure: toFailure(failure) }),
     };
@@ -378,6 +402,16 @@ export function encodeRequest(id: number, method: string, params: JsonObject | u
   return `${head},"params":{"_meta":{${meta}}${rest === '{}' ? '}' : `,${rest.slice(1)}`}}`;
 }
 
+/** `JSON.stringify` walks by recursion: what nests too deep ends it with a `RangeError`. Other mistakes of the caller stay what they are. */
+function encodeOrRefuse(id: number, method: string, { params, stamp, progress, action, stage }: Pick<RequestOptions<unknown>, 'params' | 'stamp' | 'progress' | 'action' | 'stage'>): string {
+  try {
+    return encodeRequest(id, method, params, stamp, progress === true);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new Failure('LIMIT_EXCEEDED', `Cannot ${action}: what is to be sent nests too deep or is too long`, { stage, details: { limit: 'jsonDepth', maximum: limits.jsonDepth }, cause: error });
+  }
+}
+
 function encodeResponse(id: Id, outcome: InboundAnswer): string {
   const [key, body] = 'error' in outcome ? ['error', outcome.error] : ['result', outcome.result];
   const text = JSON.stringify(body) as string | undefined;
@@ -387,11 +421,16 @@ function encodeResponse(id: Id, outcome: InboundAnswer): string {
 
 function reasonText(why: 'timeout' | 'closed' | 'unreadable' | 'canceled', entry: Pending, cause: AnyFailure): string {
   switch (why) {
-    case 'timeout': return `no answer came within ${cause.code === 'TIMEOUT' ? cause.details.afterMs : entry.options.timeoutMs} ms`;
+    case 'timeout': return `no answer came within ${cause.code === 'TIMEOUT' ? cause.details.afterMs : entry.options.timeoutMs} ms${astray(entry)}`;
     case 'closed': return `the connection ended before the answer (${cause.message})`;
     case 'unreadable': return `its answer cannot be read (${cause.message})`;
     case 'canceled': return 'it was canceled before the answer';
   }
+}
+
+/** Why a request may wait for an answer that has come. */
+function astray({ id, misaddressed }: Pending): string {
+  return misaddressed === undefined ? '' : `, but one with the id ${JSON.stringify(misaddressed)} (a string) instead of ${id} (a number)`;
 }
 
 function whyLost({ code }: AnyFailure): 'timeout' | 'closed' | 'unreadable' {
@@ -422,8 +461,8 @@ function refusedWhileClosing(options: { readonly action: string; readonly stage:
   return new Failure('CONNECTION_CLOSED', `Cannot ${options.action}: the connection is closing`, { stage: options.stage, details: {}, recovery: 'retryable' }) as AnyFailure;
 }
 
-function remoteError(entry: Pending, error: RpcError): AnyFailure {
+function remoteError(entry: Pending, error: RpcError): Failure<'REMOTE_ERROR'> {
   return new Failure('REMOTE_ERROR', `Cannot ${entry.options.action}: the server answered error ${error.code}${error.message === '' ? '' : `: ${shorten(error.message, 2000)}`}`, {
     stage: entry.options.stage, details: { rpcCode: error.code, method: entry.method, ...(error.data === undefined ? {} : { data: error.data }) }, recovery: 'blocked',
-  }) as AnyFailure;
+  });
 }

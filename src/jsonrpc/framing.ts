@@ -13,7 +13,7 @@
 import { isAscii } from 'node:buffer';
 import { Failure, type AnyFailure } from '../base/failure.ts';
 import { limits } from '../base/limits.ts';
-import { classify, type Message } from './message.ts';
+import { classify, parseFrame, type Message } from './message.ts';
 import type { Notice } from './transport.ts';
 
 export interface FramingOptions {
@@ -60,8 +60,8 @@ export function createFraming(options: FramingOptions): Framing {
     }
   }
 
-  function deliver(value: unknown): boolean {
-    const message = classify(value);
+  function deliver(value: unknown, pruned: true | undefined): boolean {
+    const message = classify(value, pruned);
     if (message === undefined) return false;
     framedOnce = true;
     noiseRun = 0;
@@ -74,9 +74,10 @@ export function createFraming(options: FramingOptions): Framing {
     // Only an object (or, in 2025-03-26, an array of them) can be a message; a cheap look spares a throwing parse of log text.
     if (first === 123 || first === 91 || first <= 32 || first === BYTE_ORDER_MARK) {
       // Parsed apart from the delivery: a listener that throws is our own bug and must not look like noise of the server.
-      let value: unknown;
-      try { value = JSON.parse(first === BYTE_ORDER_MARK ? text.slice(1) : text); } catch { noise(text); return; }
-      if (Array.isArray(value) ? value.map((item) => deliver(item)).includes(true) : deliver(value)) return;
+      const parsed = parseFrame(first === BYTE_ORDER_MARK ? text.slice(1) : text);
+      if (parsed === undefined) { noise(text); return; }
+      const { value, pruned } = parsed;
+      if (Array.isArray(value) ? value.map((item) => deliver(item, pruned)).includes(true) : deliver(value, pruned)) return;
     }
     noise(text);
   }

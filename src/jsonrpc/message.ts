@@ -1,5 +1,6 @@
 /** What a JSON-RPC 2.0 message is, decided once where text becomes a value. The union is closed. */
-import { isObject, type JsonObject } from '../base/json.ts';
+import { isObject, parseJson, pruneJson, textNestsDeeper, type JsonObject } from '../base/json.ts';
+import { limits } from '../base/limits.ts';
 import { codes } from './codes.ts';
 
 /** Strings and integers; `1` and `"1"` are different ids. */
@@ -16,7 +17,21 @@ export type Message =
   | { readonly kind: 'request'; readonly message: Request }
   | { readonly kind: 'notification'; readonly message: Notification }
   | { readonly kind: 'result'; readonly message: ResultResponse }
-  | { readonly kind: 'error'; readonly message: ErrorResponse };
+  | { readonly kind: 'error'; readonly message: ErrorResponse }
+  /** Nested deeper than `limits.jsonDepth`: only what it is and whose it is was read. */
+  | { readonly kind: 'refused'; readonly message: { readonly of: 'request' | 'notification' | 'answer'; readonly id: Id | null } };
+
+/**
+ * Parses what carries one message (in 2025-03-26 perhaps a list of them); `undefined` when it is no JSON. Whatever walks a value later
+ * does so by recursion, which a few thousand levels would end: a text that nests too deep comes `pruned`, without what lies below the
+ * members of its messages, and `classify` has to be told.
+ */
+export function parseFrame(text: string): { readonly value: unknown; readonly pruned?: true } | undefined {
+  const parsed = parseJson(text);
+  if (parsed !== undefined || !textNestsDeeper(text, limits.jsonDepth)) return parsed;
+  const rest = parseJson(pruneJson(text, text.trimStart().startsWith('[') ? 2 : 1));
+  return rest === undefined ? undefined : { value: rest.value, pruned: true };
+}
 
 function isId(value: unknown): value is Id {
   return typeof value === 'string' || (typeof value === 'number' && Number.isInteger(value));
@@ -26,11 +41,12 @@ function isId(value: unknown): value is Id {
  * Classifies a parsed value by shape (JSON-RPC 2.0; ids as MCP narrows them). `undefined` when it is none of the four.
  * Lenient where servers differ: `error: null` beside a result and `result: null` beside an error, an absent or null id on an
  * error, an error without a usable code or message, any JSON as result. An error that is not believed would leave its request
- * waiting for an answer that has come.
+ * waiting for an answer that has come. Of a `pruned` value nothing but kind and id is believed.
  */
-export function classify(value: unknown): Message | undefined {
+export function classify(value: unknown, pruned?: true): Message | undefined {
   if (!isObject(value) || value['jsonrpc'] !== '2.0') return undefined;
   const id = value['id'], method = value['method'];
+  if (pruned) return { kind: 'refused', message: { of: typeof method !== 'string' ? 'answer' : isId(id) ? 'request' : 'notification', id: isId(id) ? id : null } };
   if (method !== undefined) {
     const params = value['params'];
     if (typeof method !== 'string' || (params !== undefined && params !== null && !isObject(params))) return undefined;

@@ -3,7 +3,7 @@
  * belongs to one call (pages, input rounds) lives in that call's frame.
  */
 import { now } from '../base/deadline.ts';
-import { Failure, isFailure, type AnyFailure, type Stage } from '../base/failure.ts';
+import { Failure, isFailure, type AnyFailure, type Recovery, type Stage } from '../base/failure.ts';
 import { isObject, type JsonObject } from '../base/json.ts';
 import { limits } from '../base/limits.ts';
 import { codes } from '../jsonrpc/codes.ts';
@@ -12,6 +12,7 @@ import { headerParameters, parameterHeaders, type HeaderParameter } from './head
 import type { InputRequired } from './lifecycle.ts';
 import { isReplaySafe } from './methods.ts';
 import type { Settled } from './peer.ts';
+import { requiredPages, visitPages } from './required-pages.ts';
 import {
   readCallResult, readCompletion, readPromptResult, readPrompts, readReadResult, readResources, readTemplates, readTools, refuse, type Page,
 } from './results.ts';
@@ -26,6 +27,8 @@ interface Ask<T> {
   readonly stage: Stage;
   readonly progress?: boolean;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Makes `headers` anew: what they mirror may have changed. */
+  readonly mirror?: (() => Record<string, string> | undefined) | undefined;
   read(result: JsonObject): T;
 }
 
@@ -33,14 +36,15 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
   const answers = options.answers ?? {};
   const requestMs = options.requestMs ?? limits.requestMs;
   const { capabilities } = lifecycle;
+  const legacy = lifecycle.era === 'legacy';
 
   const { perRequest } = connection.transport;
-  const sessions = perRequest && lifecycle.era === 'legacy' ? createSessions(connection, lifecycle, options, emit) : undefined;
-  const mirrored = perRequest && lifecycle.era === 'modern' ? new Map<string, readonly HeaderParameter[]>() : undefined;
+  const sessions = perRequest && legacy ? createSessions(connection, lifecycle, options, emit) : undefined;
+  const mirrored = perRequest && !legacy ? new Map<string, readonly HeaderParameter[]>() : undefined;
 
   function ask<T>(what: Ask<T>, settings: CallSettings | undefined): Promise<T> {
     const timeoutMs = settings?.timeoutMs ?? requestMs;
-    const ceilingMs = Math.max(limits.ceilingFactor * timeoutMs, limits.ceilingMs);
+    const ceilingMs = ceilingOf(timeoutMs);
     if (sessions === undefined) return send(what, what.params, settings, timeoutMs, ceilingMs, 1);
     return sessions.within(() => send(what, what.params, settings, timeoutMs, ceilingMs, 1), settings?.signal);
   }
@@ -48,17 +52,33 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
     return sessions === undefined ? once() : sessions.within(once, signal);
   }
 
-  function send<T>(what: Ask<T>, params: JsonObject | undefined, settings: CallSettings | undefined, timeoutMs: number, ceilingMs: number, round: number): Promise<T> {
+  function send<T>(what: Ask<T>, params: JsonObject | undefined, settings: CallSettings | undefined, timeoutMs: number, ceilingMs: number, round: number, again = false): Promise<T> {
     return connection.request<T>(what.method, {
       params, stamp: lifecycle.stamp(), action: what.action, stage: what.stage, timeoutMs, ceilingMs,
       progress: what.progress, onProgress: settings?.onProgress, signal: settings?.signal,
       cancel: lifecycle.cancel, mutating: !isReplaySafe(what.method), headers: what.headers,
+      refused: (failure) => (legacy ? afterPages(what, failure, settings, timeoutMs, again) : again ? undefined : afterRelisting(what, failure, settings, timeoutMs)),
       accept: (raw, startedAt) => {
         const step = lifecycle.unwrap(what.method, raw);
         if (step.kind === 'complete') return what.read(step.result);
         return nextRound(what, step.input, settings, timeoutMs, Math.max(1, ceilingMs - (now() - startedAt)), round);
       },
     });
+  }
+
+  /** A server that first wants a page visited has done nothing: it is asked once more after that. */
+  function afterPages<T>(what: Ask<T>, failure: Failure<'REMOTE_ERROR'>, settings: CallSettings | undefined, timeoutMs: number, again: boolean): Promise<T> | undefined {
+    const pages = requiredPages(failure), signal = settings?.signal;
+    if (pages === undefined) return undefined;
+    const visit = visitPages(pages, failure, answers, what.action, again, signal ?? new AbortController().signal);
+    return (signal === undefined ? visit : untilAborted(visit, signal, what, 'retryable')).then(() => send(what, what.params, settings, timeoutMs, ceilingOf(timeoutMs), 1, true));
+  }
+
+  /** A refusal of the headers means that the tool's schema has changed since it was listed: it is listed again and called once more. */
+  function afterRelisting<T>(what: Ask<T>, { details }: Failure<'REMOTE_ERROR'>, settings: CallSettings | undefined, timeoutMs: number): Promise<T> | undefined {
+    const { mirror } = what;
+    if (mirror === undefined || details.rpcCode !== codes.headerMismatch) return undefined;
+    return listTools(settings).then(() => send({ ...what, headers: mirror() }, what.params, settings, timeoutMs, ceilingOf(timeoutMs), 1, true));
   }
 
   /**
@@ -100,6 +120,12 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
   async function list<T>(method: string, capability: 'tools' | 'resources' | 'prompts' | 'skills', read: (result: JsonObject) => Page<T>, settings: CallSettings | undefined): Promise<Listing<T>> {
     if (capability === 'skills' ? !offersSkills(capabilities) : capabilities[capability] === undefined) return { items: [], dropped: [], ttlMs: 0, cacheScope: 'private' };
     const what = (cursor: string | undefined): Ask<Page<T>> => ({ method, params: cursor === undefined ? undefined : { cursor }, action: `list ${capability}`, stage: 'list', read });
+    return walk(what, settings, true);
+  }
+
+  /** All pages. A cursor that is refused means that the list changed under us: one more walk from its start, if `again`. */
+  async function walk<T>(what: (cursor: string | undefined) => Ask<Page<T>>, settings: CallSettings | undefined, again: boolean): Promise<Listing<T>> {
+    const { method, action } = what(undefined);
     const first = await ask(what(undefined), settings);
     if (first.nextCursor === undefined && first.items.length <= limits.toolsPerServer) return { items: first.items, dropped: first.dropped, ttlMs: first.ttlMs, cacheScope: first.cacheScope };
     const items = [...first.items], dropped = [...first.dropped];
@@ -108,9 +134,15 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
     // Presence decides, not content: an empty cursor means a further page. The walk ends by repeat, by page count or by size.
     for (let cursor = first.nextCursor, pages = 1; cursor !== undefined && items.length <= limits.toolsPerServer; pages++) {
       if (cursors.has(cursor)) throw refuse(method, `the cursor ${JSON.stringify(cursor)} came twice, so its pages have no end`);
-      if (pages >= limits.listPages) throw new Failure('LIMIT_EXCEEDED', `Cannot list ${capability}: more than ${limits.listPages} pages`, { stage: 'list', details: { limit: 'listPages', maximum: limits.listPages, seen: pages } });
+      if (pages >= limits.listPages) throw new Failure('LIMIT_EXCEEDED', `Cannot ${action}: more than ${limits.listPages} pages`, { stage: 'list', details: { limit: 'listPages', maximum: limits.listPages, seen: pages } });
       cursors.add(cursor);
-      const page = await ask(what(cursor), settings);
+      let page: Page<T>;
+      try {
+        page = await ask(what(cursor), settings);
+      } catch (error) {
+        if (again && isFailure(error) && error.code === 'REMOTE_ERROR' && error.details.rpcCode === codes.invalidParams) return walk(what, settings, false);
+        throw error;
+      }
       for (const item of page.items) items.push(item);
       for (const item of page.dropped) dropped.push(item);
       ttlMs = Math.min(ttlMs, page.ttlMs);
@@ -129,20 +161,9 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
     return mirrored === undefined ? listing : withoutIllegalHeaders(listing, mirrored);
   }
 
-  function call(name: string, args: JsonObject, settings: CallSettings | undefined, headers?: Readonly<Record<string, string>>): Promise<CallToolResult> {
-    return ask({ method: 'tools/call', params: { name, arguments: args }, action: `call the tool "${name}"`, stage: 'call', progress: true, headers, read: readCallResult }, settings);
-  }
-
-  /** A refusal of the headers means that the tool's schema has changed since it was listed: it is listed again and called once more. */
-  async function callMirrored(known: Map<string, readonly HeaderParameter[]>, name: string, args: JsonObject, settings: CallSettings | undefined): Promise<CallToolResult> {
-    const headers = (): Record<string, string> | undefined => parameterHeaders(known.get(name) ?? [], args);
-    try {
-      return await call(name, args, settings, headers());
-    } catch (error) {
-      if (!isFailure(error) || error.code !== 'REMOTE_ERROR' || error.details.rpcCode !== codes.headerMismatch) throw error;
-      await listTools(settings);
-      return call(name, args, settings, headers());
-    }
+  function callTool(name: string, args: JsonObject, settings?: CallSettings): Promise<CallToolResult> {
+    const mirror = mirrored === undefined ? undefined : (): Record<string, string> | undefined => parameterHeaders(mirrored.get(name) ?? [], args);
+    return ask({ method: 'tools/call', params: { name, arguments: args }, action: `call the tool "${name}"`, stage: 'call', progress: true, headers: mirror?.(), mirror, read: readCallResult }, settings);
   }
 
   function need(capability: 'resources' | 'prompts' | 'completions' | 'logging', action: string): AnyFailure | undefined {
@@ -171,7 +192,7 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
       }
     },
     listPrompts: (settings) => list('prompts/list', 'prompts', readPrompts, settings),
-    callTool: (name, args, settings) => (mirrored === undefined ? call(name, args, settings) : callMirrored(mirrored, name, args, settings)),
+    callTool,
     readResource,
     getPrompt(name, args, settings) {
       const missing = need('prompts', `get the prompt "${name}"`);
@@ -207,11 +228,13 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
   };
 }
 
+const ceilingOf = (timeoutMs: number): number => Math.max(limits.ceilingFactor * timeoutMs, limits.ceilingMs);
+
 /** Whoever gives up a call does not wait for the person who was asked. */
-function untilAborted<T>(question: Promise<T>, signal: AbortSignal, what: Pick<Ask<unknown>, 'action' | 'stage' | 'method'>): Promise<T> {
+function untilAborted<T>(question: Promise<T>, signal: AbortSignal, what: Pick<Ask<unknown>, 'action' | 'stage' | 'method'>, recovery: Recovery = isReplaySafe(what.method) ? 'retryable' : 'unknown'): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(new Failure('CANCELED', `Cannot ${what.action}: it was canceled while the server waited for input`, {
-      stage: what.stage, details: { method: what.method }, recovery: isReplaySafe(what.method) ? 'retryable' : 'unknown',
+      stage: what.stage, details: { method: what.method }, recovery,
     }));
     if (signal.aborted) { onAbort(); return; }
     signal.addEventListener('abort', onAbort, { once: true });

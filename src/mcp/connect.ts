@@ -61,6 +61,7 @@ function bothFailed(first: AnyFailure, second: AnyFailure): AnyFailure {
 
 async function timed<T>(options: ConnectOptions, stage: Stage, work: () => Promise<T>): Promise<T> {
   const startedAt = now();
+  options.onBegin?.(stage);
   try {
     return await work();
   } finally {

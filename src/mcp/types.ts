@@ -160,6 +160,8 @@ export interface ConnectOptions {
   readonly signal?: AbortSignal | undefined;
   readonly memory?: EraMemory | undefined;
   readonly onNotice?: ((notice: Notice) => void) | undefined;
+  /** Told that a stage of connecting begins. */
+  readonly onBegin?: ((stage: Stage) => void) | undefined;
   /** Told how long each stage of connecting took. */
   readonly onStage?: ((stage: Stage, ms: number) => void) | undefined;
 }

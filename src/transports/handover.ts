@@ -4,6 +4,7 @@ import { limits } from '../base/limits.ts';
 import { mediaType, statusFailure } from '../http/answers.ts';
 import { collectText } from '../http/body.ts';
 import type { HttpRequest, RequestHeaders, ResponseHead, SendRequest } from '../http/types.ts';
+import type { Outgoing } from '../jsonrpc/transport.ts';
 
 const OURS: ReadonlySet<string> = new Set(['content-type', 'accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'mcp-session-id', 'last-event-id']);
 
@@ -22,7 +23,8 @@ export interface Handover {
   abort(reason: AnyFailure): void;
 }
 
-export interface HandoverRequest extends Pick<HttpRequest, 'url' | 'headers' | 'body' | 'replaySafe' | 'onHold'> {
+export interface HandoverRequest extends Pick<HttpRequest, 'url' | 'body' | 'replaySafe' | 'onHold'> {
+  readonly headers: RequestHeaders;
   readonly send: SendRequest;
   /** Looks at a refusal before it becomes a failure; true when it was dealt with. */
   readonly refused?: (head: ResponseHead, body: string) => boolean;
@@ -34,7 +36,7 @@ export interface HandoverRequest extends Pick<HttpRequest, 'url' | 'headers' | '
  * Posts a message that is not answered here. A success counts as soon as its status is there: servers send `null`, texts, pages
  * or nothing with it, and none of that may break a session. A short body is read away, so that the connection serves again.
  */
-export function handOver({ send, refused, over, ...request }: HandoverRequest): Handover {
+export function handOver({ send, refused, over, url, headers, body: text, replaySafe, onHold }: HandoverRequest): Handover {
   let reject: (reason: AnyFailure) => void = () => {};
   let end: () => void = () => {};
   const taken = new Promise<void>((resolve, fail) => {
@@ -42,7 +44,7 @@ export function handOver({ send, refused, over, ...request }: HandoverRequest): 
     let head: ResponseHead | undefined;
     const body = collectText();
     const exchange = send({
-      ...request, method: 'POST', stage: 'call', deadlineMs: limits.requestMsLong, maxBytes: limits.httpErrorBodyBytes,
+      url, method: 'POST', headers, body: text, replaySafe, onHold, stage: 'call', deadlineMs: limits.requestMsLong, maxBytes: limits.httpErrorBodyBytes,
       onHead(received) {
         head = received;
         if (head.status >= 300) return;
@@ -54,14 +56,20 @@ export function handOver({ send, refused, over, ...request }: HandoverRequest): 
       onEnd() {
         over();
         if (head!.status < 300) return;
-        const text = body.take();
-        if (refused?.(head!, text) === true) resolve(); else fail(serverFault(statusFailure({ ...head!, body: text, stage: 'call' })));
+        const words = body.take();
+        if (refused?.(head!, words) === true) resolve(); else fail(serverFault(statusFailure({ ...head!, body: words, stage: 'call' })));
       },
       onFail(failure) { over(); fail(failure); },
     });
     end = () => exchange.abort();
   });
   return { taken, abort(reason) { end(); over(); reject(reason); } };
+}
+
+/** A server that asks and asks and does not take the answers must not fill our memory with them. */
+export function crowdedOut({ kind }: Outgoing, waiting: number, name: string): AnyFailure | undefined {
+  if (kind !== 'response' || waiting < limits.waitingAnswers) return undefined;
+  return new Failure('LIMIT_EXCEEDED', `Cannot answer server "${name}": ${waiting} messages wait for it to take them`, { stage: 'call', details: { limit: 'waitingAnswers', maximum: limits.waitingAnswers } }) as AnyFailure;
 }
 
 /** The request may have arrived and run: whoever waits for it must know. */

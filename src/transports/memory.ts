@@ -3,8 +3,7 @@
  * so nothing is shared by reference, and arrive in order in a later microtask, so that no listener runs inside `send`.
  */
 import { Failure, type AnyFailure } from '../base/failure.ts';
-import { parseJson } from '../base/json.ts';
-import { classify } from '../jsonrpc/message.ts';
+import { classify, parseFrame } from '../jsonrpc/message.ts';
 import type { Outgoing, Sink, Transport } from '../jsonrpc/transport.ts';
 
 interface End { sink: Sink | undefined; readonly inbox: string[]; scheduled: boolean; closed: AnyFailure | undefined; told: boolean }
@@ -54,8 +53,8 @@ function schedule(end: End): void {
 function deliver(end: End, sink: Sink): void {
   // What a listener sends back meanwhile is appended to other inboxes or to this one and still leaves in order.
   for (let text = end.inbox.shift(); text !== undefined; text = end.inbox.shift()) {
-    const parsed = parseJson(text);
-    const message = parsed === undefined ? undefined : classify(parsed.value);
+    const parsed = parseFrame(text);
+    const message = parsed === undefined ? undefined : classify(parsed.value, parsed.pruned);
     if (message === undefined) sink.notice({ kind: 'violation', message: 'the peer sent text that is no JSON-RPC message' }); else sink.message(message);
   }
   if (end.closed === undefined || end.told) return;

@@ -4,16 +4,15 @@
  */
 import { settlesWithin } from '../base/deadline.ts';
 import { Failure, toFailure, type AnyFailure } from '../base/failure.ts';
-import { parseJson } from '../base/json.ts';
 import { limits } from '../base/limits.ts';
 import { contentFailure, statusFailure } from '../http/answers.ts';
 import { collectText } from '../http/body.ts';
 import { createEventDecoder } from '../http/event-stream.ts';
-import type { Exchange, ResponseHead, SendRequest } from '../http/types.ts';
-import { classify } from '../jsonrpc/message.ts';
+import type { Exchange, RequestHeaders, ResponseHead, SendRequest } from '../http/types.ts';
+import { classify, parseFrame } from '../jsonrpc/message.ts';
 import { createNoise } from '../jsonrpc/noise.ts';
 import type { CloseReport, Outgoing, Sink, Transport } from '../jsonrpc/transport.ts';
-import { handOver, withoutOurHeaders, type Handover } from './handover.ts';
+import { crowdedOut, handOver, withoutOurHeaders, type Handover } from './handover.ts';
 import { isEventStream } from './standing-stream.ts';
 
 export interface SseOptions {
@@ -33,7 +32,8 @@ export function createSseTransport(options: SseOptions): Transport {
   const handovers = new Set<Handover>();
   let sink: Sink | undefined, stream: Exchange | undefined, endpoint: string | undefined;
   const noise = createNoise();
-  let revision: string | undefined, over: AnyFailure | undefined, closing: Promise<CloseReport> | undefined;
+  let posting: RequestHeaders = { ...headers, 'content-type': 'application/json' };
+  let over: AnyFailure | undefined, closing: Promise<CloseReport> | undefined;
 
   /** Resolves when the server has said where to post, which it may never do: `signal` ends the waiting. */
   function open(to: Sink, signal: AbortSignal): Promise<void> {
@@ -77,7 +77,7 @@ export function createSseTransport(options: SseOptions): Transport {
           } else {
             body.add(chunk);
             // Enough to say what came instead.
-            if (body.bytes >= limits.httpErrorBodyBytes) noStream();
+            if (body.bytes() >= limits.httpErrorBodyBytes) noStream();
           }
         },
         onEnd() { if (isEventStream(head!)) fail(streamEnded(name)); else noStream(); },
@@ -88,10 +88,10 @@ export function createSseTransport(options: SseOptions): Transport {
   }
 
   function receive(text: string): void {
-    const parsed = parseJson(text);
+    const parsed = parseFrame(text);
     const list: readonly unknown[] = parsed === undefined ? [undefined] : Array.isArray(parsed.value) ? parsed.value : [parsed.value];
     for (const value of list) {
-      const message = value === undefined ? undefined : classify(value);
+      const message = value === undefined ? undefined : classify(value, parsed?.pruned);
       if (message !== undefined) { noise.message(); sink!.message(message); continue; }
       const notice = noise.heard(text);
       if (notice !== undefined) sink!.notice(notice);
@@ -100,11 +100,13 @@ export function createSseTransport(options: SseOptions): Transport {
 
   function send(message: Outgoing): Promise<void> {
     if (over !== undefined || closing !== undefined || endpoint === undefined) return Promise.reject(over ?? closedHere(name));
+    const crowded = crowdedOut(message, handovers.size, name);
+    if (crowded !== undefined) return Promise.reject(crowded);
     const handover = handOver({
       send: options.send, url: endpoint, body: message.text, replaySafe: message.kind === 'request' ? message.replaySafe : message.kind === 'notification',
-      headers: { ...headers, 'content-type': 'application/json', ...(revision === undefined ? {} : { 'mcp-protocol-version': revision }) },
+      headers: posting,
       refused: (head, body) => message.kind === 'request' && errorAnswer(message.id, head.status, body),
-      ...(message.kind === 'request' && { onHold: (ms: number) => sink!.postpone?.(message.id, ms) }),
+      onHold: (ms) => { if (message.kind === 'request') sink!.postpone?.(message.id, ms); },
       over: () => { handovers.delete(handover); },
     });
     handovers.add(handover);
@@ -117,7 +119,8 @@ export function createSseTransport(options: SseOptions): Transport {
 
   /** A refusal may say in JSON-RPC why. */
   function errorAnswer(id: number | string, status: number, body: string): boolean {
-    const message = status < 500 && status !== 401 && status !== 403 ? classify(parseJson(body)?.value) : undefined;
+    const parsed = status < 500 && status !== 401 && status !== 403 ? parseFrame(body) : undefined;
+    const message = classify(parsed?.value, parsed?.pruned);
     if (message?.kind !== 'error' || (message.message.id !== null && message.message.id !== id)) return false;
     sink!.message({ kind: 'error', message: { ...message.message, id } });
     return true;
@@ -144,7 +147,7 @@ export function createSseTransport(options: SseOptions): Transport {
     perRequest: false,
     open,
     send,
-    negotiated(peer) { revision = peer.revision; },
+    negotiated(peer) { posting = { ...posting, 'mcp-protocol-version': peer.revision }; },
     close: () => (closing ??= shut()),
   };
 }

@@ -53,7 +53,7 @@ export function createStandingStream({ get, receive, trouble }: StandingStreamOp
       const next = useful ? 0 : barren + 1;
       if (next > limits.streamRetries) { if (worked || streaming) trouble('the stream for changes is given up: it ends again and again'); return; }
       const pause = waiting = new AbortController();
-      void delay(streamPause(next, retryMs), pause.signal).then(() => { if (mine === run) stand(next, events.lastEventId === '' ? before : events.lastEventId, worked || streaming); });
+      void delay(streamPause(next, retryMs), pause.signal).then(() => { if (mine === run) stand(next, events.lastEventId() === '' ? before : events.lastEventId(), worked || streaming); });
     };
     const stream = get(before, {
       onHead(head) {

@@ -2,7 +2,7 @@
  * A server as a child process that speaks one JSON-RPC message a line (MCP, stdio transport).
  *
  * Out: the messages of one tick leave in one write; `send` returns a promise only while the pipe is full. In: every chunk goes
- * straight to the framing. stderr is always read, else a talkative server would block on it. The end is told once, after the
+ * straight to the framing, unless the server asks and asks and does not read our answers: then it has to wait for itself. stderr is always read, else a talkative server would block on it. The end is told once, after the
  * last message, with the most certain reason there is: an exit wins over a closed stream for a moment, because a stream closes
  * a little before its process is gone.
  */
@@ -38,7 +38,7 @@ export function createStdioTransport(options: StdioOptions): StdioTransport {
   const patienceMs = options.patienceMs ?? limits.killEofMs;
   let sink: Sink | undefined, server: ServerProcess | undefined;
   let over: AnyFailure | undefined, closing: Promise<CloseReport> | undefined;
-  let queue = '', scheduled = false, full = false, waiter: Waiter | undefined;
+  let queue = '', queuedAnswers = 0, scheduled = false, full = false, waiter: Waiter | undefined;
   let grace: NodeJS.Timeout | undefined;
 
   const framing = createFraming({ onMessage: (message) => { if (over === undefined) sink!.message(message); }, onNotice: (notice) => { if (over === undefined) sink!.notice(notice); } });
@@ -80,6 +80,7 @@ export function createStdioTransport(options: StdioOptions): StdioTransport {
     stdout.on('end', () => streamEnded('it closed its output but did not exit'));
     for (const stream of [stdout, errors]) stream.on('error', () => {});
     void exited.then(async (exit) => {
+      stdout.resume();
       clearTimeout(grace);
       grace = undefined;
       // What it wrote last is still in the pipes; they end with it unless someone else holds them.
@@ -132,6 +133,8 @@ export function createStdioTransport(options: StdioOptions): StdioTransport {
     over = reason;
     clearTimeout(grace);
     queue = '';
+    // What is not wanted any more must not keep it from noticing the end of its input.
+    server?.stdout.resume();
     waiter?.reject(reason);
     waiter = undefined;
     sink!.closed(reason);
@@ -142,6 +145,7 @@ export function createStdioTransport(options: StdioOptions): StdioTransport {
   function send(message: Outgoing): void | Promise<void> {
     if (over !== undefined || server === undefined) return Promise.reject(over ?? closedHere());
     queue += message.text + '\n';
+    if (message.kind === 'response' && (queuedAnswers += message.text.length) > limits.waitingAnswerBytes && full) server.stdout.pause();
     if (full) return (waiter ??= createWaiter()).promise;
     if (!scheduled) { scheduled = true; process.nextTick(flush); }
     return undefined;
@@ -151,11 +155,13 @@ export function createStdioTransport(options: StdioOptions): StdioTransport {
     if (queue === '' || over !== undefined) return;
     const text = queue;
     queue = '';
+    queuedAnswers = 0;
     full = !server!.stdin.write(text);
   }
   function onDrain(): void {
     full = false;
     flush();
+    if (over === undefined) server!.stdout.resume();
     if (full) return;
     waiter?.resolve();
     waiter = undefined;

@@ -17,18 +17,17 @@
 import { delay, settlesWithin } from '../base/deadline.ts';
 import { Failure, toFailure, type AnyFailure, type Recovery, type Stage } from '../base/failure.ts';
 import { encodeHeaderValue } from '../base/header-value.ts';
-import { parseJson } from '../base/json.ts';
 import { limits } from '../base/limits.ts';
 import { contentFailure, statusFailure } from '../http/answers.ts';
 import { collectText, type BodyText } from '../http/body.ts';
 import { createEventDecoder, type EventDecoder } from '../http/event-stream.ts';
-import type { Exchange, ResponseHead, SendRequest } from '../http/types.ts';
+import type { Exchange, RequestHeaders, ResponseHead, SendRequest } from '../http/types.ts';
 import { codes, isModernError } from '../jsonrpc/codes.ts';
-import { classify, type Id, type Message } from '../jsonrpc/message.ts';
+import { classify, parseFrame, type Id, type Message } from '../jsonrpc/message.ts';
 import { createNoise } from '../jsonrpc/noise.ts';
 import type { CloseReport, Outgoing, Sink, Transport } from '../jsonrpc/transport.ts';
-import { handOver, serverFault, uncertain, withoutOurHeaders, type Handover } from './handover.ts';
-import { createStandingStream, isEventStream, lastEventHeader, mayComeBack, streamPause, type StreamCallbacks } from './standing-stream.ts';
+import { crowdedOut, handOver, serverFault, uncertain, withoutOurHeaders, type Handover } from './handover.ts';
+import { createStandingStream, isEventStream, lastEventHeader, mayComeBack, streamPause } from './standing-stream.ts';
 
 export interface StreamableHttpOptions {
   /** The server's, for messages. */
@@ -63,13 +62,15 @@ interface Flight {
   readonly settle: (failure?: AnyFailure) => void;
 }
 
-const ACCEPT = 'application/json, text/event-stream';
+const JSON_TYPE = 'application/json', ACCEPT = 'application/json, text/event-stream';
 /** Means this only together with the words: the specification gives the number no meaning. */
 const SESSION_NOT_FOUND = -32001;
 
 export function createStreamableHttpTransport(options: StreamableHttpOptions): Transport {
   const { name, url } = options;
-  const configured = withoutOurHeaders(options.headers);
+  const configured = withoutOurHeaders(options.headers), bare = Object.keys(configured).length === 0;
+  /** Of the legacy era, where nothing but the session changes them. */
+  let known: { readonly session: string | undefined; readonly revision: string | undefined; readonly era: string | undefined; readonly headers: RequestHeaders } | undefined;
   const flights = new Map<Id, Flight>();
   const handovers = new Set<Handover>(), lingering = new Set<Exchange>();
   let sink: Sink | undefined;
@@ -79,34 +80,35 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
   let closing: Promise<CloseReport> | undefined;
 
   const standing = createStandingStream({
-    get: (lastEventId, callbacks) => get(sessionId, lastEventId, callbacks),
+    get: (lastEventId, callbacks) => options.send({ ...callbacks, method: 'GET', url, stage: 'call', replaySafe: true, headers: streamHeaders(sessionId, lastEventId) }),
     receive: (text) => receive(text, undefined),
     trouble: (message) => sink!.notice({ kind: 'stream', message }),
   });
 
   // ---- headers
-  function headersOf(message: Outgoing): Record<string, string> {
-    const headers: Record<string, string> = { ...configured, 'content-type': 'application/json', accept: ACCEPT };
-    if (message.kind === 'request' && message.stamp !== undefined) {
-      headers['mcp-protocol-version'] = message.stamp.revision;
-      headers['mcp-method'] = message.method;
-      const target = nameOf(message);
-      if (target !== undefined) headers['mcp-name'] = encodeHeaderValue(target);
-      return message.headers === undefined ? headers : { ...headers, ...message.headers };
-    }
-    return Object.assign(headers, legacyHeaders(sessionId));
+  // Literals where it can be: an object that grows or is spread member by member costs a call more than everything else here.
+  function headersOf(message: Outgoing): RequestHeaders {
+    if (message.kind !== 'request' || message.stamp === undefined) return legacyHeaders(sessionId);
+    const target = nameOf(message), version = message.stamp.revision;
+    const ours: Record<string, string> = target === undefined
+      ? { 'content-type': JSON_TYPE, accept: ACCEPT, 'mcp-protocol-version': version, 'mcp-method': message.method }
+      : { 'content-type': JSON_TYPE, accept: ACCEPT, 'mcp-protocol-version': version, 'mcp-method': message.method, 'mcp-name': encodeHeaderValue(target) };
+    return bare && message.headers === undefined ? ours : { ...configured, ...ours, ...message.headers };
   }
-  function legacyHeaders(session: string | undefined): Record<string, string> {
+  function legacyHeaders(session: string | undefined): RequestHeaders {
+    if (known !== undefined && known.session === session && known.revision === revision && known.era === era) return known.headers;
+    const headers = { ...configured, 'content-type': JSON_TYPE, accept: ACCEPT, ...sessionHeaders(session) };
+    known = { session, revision, era, headers };
+    return headers;
+  }
+  function sessionHeaders(session: string | undefined): Record<string, string> {
     return {
       ...(era === 'legacy' && revision !== undefined ? { 'mcp-protocol-version': revision } : {}),
       ...(session === undefined ? {} : { 'mcp-session-id': session }),
     };
   }
-  function get(session: string | undefined, lastEventId: string | undefined, callbacks: StreamCallbacks): Exchange {
-    return options.send({
-      ...callbacks, method: 'GET', url, stage: 'call', replaySafe: true,
-      headers: { ...configured, accept: 'text/event-stream', ...legacyHeaders(session), ...lastEventHeader(lastEventId) },
-    });
+  function streamHeaders(session: string | undefined, lastEventId: string | undefined): RequestHeaders {
+    return { ...configured, accept: 'text/event-stream', ...sessionHeaders(session), ...lastEventHeader(lastEventId) };
   }
 
   // ---- out
@@ -132,12 +134,14 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
         },
       };
       flights.set(request.id, flight);
-      flight.exchange = options.send({ ...answerOf(flight, false), method: 'POST', url, headers: headersOf(request), body: request.text, replaySafe: request.replaySafe, stage: stageOf(request), onHold: (ms) => sink!.postpone?.(request.id, ms), ...(options.headMs === undefined ? {} : { headMs: options.headMs }) });
+      flight.exchange = launch(flight, false);
     });
   }
 
   /** Notifications and answers of ours (legacy). */
   function tell(message: Outgoing): Promise<void> {
+    const crowded = crowdedOut(message, handovers.size, name);
+    if (crowded !== undefined) return Promise.reject(crowded);
     const handover = handOver({
       send: options.send, url, headers: headersOf(message), body: message.text, replaySafe: message.kind === 'notification',
       over: () => { handovers.delete(handover); },
@@ -149,19 +153,23 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
   }
 
   // ---- in
-  /** Receives the answer to a POST, or to a GET that resumes its stream. */
-  function answerOf(flight: Flight, resumed: boolean): StreamCallbacks {
-    const before = flight.lastEventId;
+  /** Sends the POST of a flight, or the GET that resumes its stream, and receives the answer. */
+  function launch(flight: Flight, resumed: boolean): Exchange {
+    const { request, lastEventId: before } = flight;
     let head: ResponseHead | undefined, body: BodyText | undefined, events: EventDecoder | undefined;
     /** An id counts also when its event had no data, or the stream was cut right behind it. */
     const noteId = (): boolean => {
-      if (events !== undefined && events.lastEventId !== '') flight.lastEventId = events.lastEventId;
+      const id = events === undefined ? '' : events.lastEventId();
+      if (id !== '') flight.lastEventId = id;
       return flight.lastEventId !== before;
     };
-    return {
+    return options.send({
+      method: resumed ? 'GET' : 'POST', url, headers: resumed ? streamHeaders(flight.session, before) : headersOf(request), body: resumed ? undefined : request.text,
+      replaySafe: resumed || request.replaySafe, stage: resumed ? 'call' : stageOf(request), headMs: resumed ? undefined : options.headMs,
+      onHold: (ms) => { if (!resumed) sink!.postpone?.(request.id, ms); },
       onHead(received) {
         head = received;
-        if (flight.request.method === 'initialize' && !resumed && head.status < 300) takeSession(flight, head);
+        if (request.method === 'initialize' && !resumed && head.status < 300) takeSession(flight, head);
         flight.streaming = isEventStream(head);
         if (flight.streaming) events = eventsOf(flight); else body = collectText();
       },
@@ -183,7 +191,7 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
         if (events !== undefined || resumed) interrupted(flight, noteId(), uncertain(failure));
         else flight.settle(head === undefined ? failure : uncertain(failure));
       },
-    };
+    });
   }
 
   function eventsOf(flight: Flight): EventDecoder {
@@ -194,10 +202,10 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
   }
 
   function receive(text: string, flight: Flight | undefined): void {
-    const parsed = parseJson(text);
+    const parsed = parseFrame(text);
     const list: readonly unknown[] = parsed === undefined ? [undefined] : Array.isArray(parsed.value) ? parsed.value : [parsed.value];
     for (const value of list) {
-      const message = value === undefined ? undefined : classify(value);
+      const message = value === undefined ? undefined : classify(value, parsed?.pruned);
       if (message === undefined) {
         const notice = noise.heard(text);
         if (notice !== undefined) sink!.notice(notice);
@@ -211,7 +219,7 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
   }
 
   function deliver(message: Message, flight: Flight | undefined): void {
-    if (message.kind === 'notification') { sink!.message(message); return; }
+    if (message.kind === 'notification' || (message.kind === 'refused' && message.message.of !== 'answer')) { sink!.message(message); return; }
     if (message.kind === 'request') {
       if (flight?.request.stamp === undefined) sink!.message(message);
       else sink!.notice({ kind: 'violation', message: `the server sent the request ${message.message.method} on the stream of ${flight.request.method}, which this revision forbids` });
@@ -221,10 +229,11 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
     // another stream than its own: then nothing is left to come on its own.
     const { id } = message.message;
     const owner = id === null ? flight : flights.get(id);
+    if (owner === undefined && flight !== undefined && !flight.over && id === String(flight.request.id)) { broken(flight, misaddressed(flight, id)); return; }
     if (owner === undefined || owner.over) { sink!.message(message); return; }
     owner.settle();
     if (owner.streaming || owner !== flight) linger(owner);
-    sink!.message(message.kind === 'error' && id === null ? { kind: 'error', message: { ...message.message, id: owner.request.id } } : message);
+    sink!.message(id === null ? { ...message, message: { ...message.message, id: owner.request.id } } as Message : message);
   }
 
   /** The server should end the stream now, and then its connection serves again; aborting it would cost a new one per call. */
@@ -240,16 +249,16 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
   /** A complete body that is no event stream. */
   function whole(flight: Flight, head: ResponseHead, text: string): void {
     const { request } = flight, { status } = head;
-    const parsed = text === '' ? undefined : parseJson(text);
-    const message = parsed === undefined ? undefined : classify(parsed.value);
+    const parsed = text === '' ? undefined : parseFrame(text);
+    const message = parsed === undefined ? undefined : classify(parsed.value, parsed.pruned);
     const error = message?.kind === 'error' ? message.message : undefined;
     if (flight.session !== undefined && request.stamp === undefined && isSessionLoss(status, error?.error.code, text)) { loseSession(flight, status); return; }
     if (status >= 200 && status < 300) {
       if (Array.isArray(parsed?.value) && parsed.value.length > 0) { receive(text, flight); flight.settle(unreadable(flight, 'the batch has no answer to it', text)); return; }
-      if (message?.kind !== 'result' && message?.kind !== 'error') { flight.settle(uncertain(contentFailure({ ...head, body: text, stage: stageOf(request) }, 'an answer'))); return; }
+      if (message?.kind !== 'result' && message?.kind !== 'error' && !(message?.kind === 'refused' && message.message.of === 'answer')) { flight.settle(uncertain(contentFailure({ ...head, body: text, stage: stageOf(request) }, 'an answer'))); return; }
       const { id } = message.message;
       if (id === null || id === request.id) deliver(message, flight);
-      else flight.settle(unreadable(flight, `the answer has the id ${JSON.stringify(id)} instead of ${JSON.stringify(request.id)}`, text));
+      else flight.settle(misaddressed(flight, id, text));
       return;
     }
     // The body says more than the status. Authorization, overload and outages are no answers of the protocol, and a handshake that
@@ -270,7 +279,7 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
     flight.exchange = undefined;
     const pause = flight.pause = new AbortController();
     void delay(streamPause(flight.barren, flight.retryMs), pause.signal).then(() => {
-      if (!flight.over) flight.exchange = get(flight.session, flight.lastEventId, answerOf(flight, true));
+      if (!flight.over) flight.exchange = launch(flight, true);
     });
   }
   function broken(flight: Flight, failure: AnyFailure): void {
@@ -314,7 +323,7 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
   function forget(session: string): Promise<void> {
     return new Promise((resolve) => {
       const exchange = options.send({
-        method: 'DELETE', url, headers: { ...configured, ...legacyHeaders(session) }, deadlineMs: limits.sessionEndMs, stage: 'close',
+        method: 'DELETE', url, headers: { ...configured, ...sessionHeaders(session) }, deadlineMs: limits.sessionEndMs, stage: 'close',
         onHead() { exchange.abort(); resolve(); }, onData() {}, onEnd() {}, onFail: () => resolve(),
       });
     });
@@ -326,8 +335,11 @@ export function createStreamableHttpTransport(options: StreamableHttpOptions): T
   function lost({ request }: Flight, what: string): AnyFailure {
     return new Failure('CONNECTION_CLOSED', `Cannot get an answer to ${request.method} from server "${name}": ${what}`, { stage: 'call', details: {}, recovery: 'unknown' }) as AnyFailure;
   }
+  function misaddressed(flight: Flight, id: Id, text = ''): AnyFailure {
+    return unreadable(flight, `the answer has the id ${JSON.stringify(id)} instead of ${JSON.stringify(flight.request.id)}`, text);
+  }
   function unreadable({ request }: Flight, what: string, text: string): AnyFailure {
-    return new Failure('PROTOCOL_VIOLATION', `Cannot read the answer of server "${name}" to ${request.method}: ${what}`, { stage: 'call', details: { excerpt: text.slice(0, limits.excerptBytes) }, recovery: 'unknown' }) as AnyFailure;
+    return new Failure('PROTOCOL_VIOLATION', `Cannot read the answer of server "${name}" to ${request.method}: ${what}`, { stage: 'call', details: text === '' ? {} : { excerpt: text.slice(0, limits.excerptBytes) }, recovery: 'unknown' }) as AnyFailure;
   }
 
   return {

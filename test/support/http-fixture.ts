@@ -112,6 +112,8 @@ export function json(response: ServerResponse, value: unknown, status = 200, hea
 }
 export const result = (message: SeenMessage, value: object): object => ({ jsonrpc: '2.0', id: message.id, result: value });
 export const failed = (message: SeenMessage | undefined, code: number, words = 'no', data?: unknown): object => ({ jsonrpc: '2.0', ...(message === undefined ? {} : { id: message.id }), error: { code, message: words, ...(data === undefined ? {} : { data }) } });
+/** An answer as text that nests further than anything can walk by recursion. */
+export const deep = (message: SeenMessage, member = 'result'): string => `{"jsonrpc":"2.0","id":${message.id},"${member}":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
 export const told = (words: string): object => ({ resultType: 'complete', content: [{ type: 'text', text: words }] });
 /** Opens an event stream; each text is one event's lines. */
 export function events(response: ServerResponse, ...blocks: readonly string[]): ServerResponse {

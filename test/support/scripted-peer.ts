@@ -4,7 +4,7 @@
  */
 import { Failure, type AnyFailure } from '../../src/base/failure.ts';
 import { classify } from '../../src/jsonrpc/message.ts';
-import type { Id } from '../../src/jsonrpc/message.ts';
+import type { Id, Message } from '../../src/jsonrpc/message.ts';
 import type { Outgoing, Sink, Transport } from '../../src/jsonrpc/transport.ts';
 
 export interface Sent {
@@ -33,6 +33,8 @@ export interface ScriptedPeer {
   next(method?: string): Promise<Sent>;
   /** Says one message. */
   say(message: unknown): void;
+  /** The same, classified before. */
+  deliver(message: Message): void;
   result(id: Id | undefined, result: unknown): void;
   error(id: Id | null | undefined, code: number, message?: string, data?: unknown): void;
   request(id: Id, method: string, params?: unknown): void;
@@ -104,8 +106,9 @@ export function createScriptedPeer(options: ScriptedPeerOptions = {}): ScriptedP
     say(message) {
       const known = classify(message);
       if (known === undefined) throw new TypeError(`no JSON-RPC message: ${JSON.stringify(message)}`);
-      if (!over) sink?.message(known);
+      peer.deliver(known);
     },
+    deliver(message) { if (!over) sink?.message(message); },
     result: (id, result) => peer.say({ jsonrpc: '2.0', id, result }),
     error: (id, code, message = 'no', data) => peer.say({ jsonrpc: '2.0', ...(id === undefined ? {} : { id }), error: { code, message, ...(data === undefined ? {} : { data }) } }),
     request: (id, method, params) => peer.say({ jsonrpc: '2.0', id, method, ...(params === undefined ? {} : { params }) }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSseTransport } from '../../src/transports/sse.ts';
-import { directHttp, events, owned, reach, refusal, scripted, startSse, textOf, withServer } from '../support/http-fixture.ts';
+import { data, deep, directHttp, events, owned, reach, refusal, scripted, startSse, textOf, withServer } from '../support/http-fixture.ts';
 import { waitFor } from '../support/process.ts';
 import { transportContract } from './contract.ts';
 
@@ -156,4 +156,19 @@ test('close() before and without open() has nothing to do', async (t) => {
   const transport = createSseTransport({ name: 'x', url: 'http://127.0.0.1:1/', headers: {}, send: directHttp(t).request });
   await refusal(Promise.resolve(transport.send({ kind: 'notification', method: 'n', params: undefined, text: '{}' })), 'CONNECTION_CLOSED');
   assert.deepEqual(await transport.close(), { forced: [] });
+});
+
+test('an event that nests 20,000 levels fails its request alone', async (t) => {
+  let stream: ReturnType<typeof events> | undefined;
+  const server = await scripted(t, { on: {
+    GET: (_message, response) => { stream = events(response, 'event: endpoint\ndata: /messages'); },
+    initialize: (message, response) => { response.writeHead(202).end(); events(stream!, data({ jsonrpc: '2.0', id: message.id, result: { protocolVersion: '2024-11-05', capabilities: { tools: {} } } })); },
+    'tools/list': (message, response) => { response.writeHead(202).end(); events(stream!, `data: ${deep(message)}`); },
+    'tools/call': (message, response) => { response.writeHead(202).end(); events(stream!, `data: ${deep(message)}`); },
+    ping: (message, response) => { response.writeHead(202).end(); events(stream!, data({ jsonrpc: '2.0', id: message.id, result: {} })); },
+  } });
+  const { client } = await reach(t, server.url(), { kind: 'sse', protocol: 'legacy' });
+  assert.deepEqual((await refusal(client.listTools(), 'LIMIT_EXCEEDED')).details, { limit: 'jsonDepth', maximum: 512 });
+  assert.equal((await refusal(client.callTool('x', {}), 'OUTCOME_UNKNOWN')).details.why, 'unreadable');
+  await client.ping();
 });

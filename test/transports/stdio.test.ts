@@ -323,3 +323,67 @@ test('close() lets a polite server leave on the end of its stdin and leaves noth
 test('close() before open() has nothing to do', async () => {
   assert.deepEqual(await stdio().close(), { forced: [] });
 });
+
+test('an answer that nests 20,000 levels fails its request alone', async (t) => {
+  const script = `
+    const deep = '['.repeat(20000) + ']'.repeat(20000);
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method } = JSON.parse(line);
+      process.stdout.write('{"jsonrpc":"2.0","id":' + id + ',"result":' + (method === 'ping' ? '{}' : '{"tools":' + deep + '}') + '}\\n');
+    }).on('close', () => process.exit(0));`;
+  const peer = await connected(t, [], { args: ['-e', script] });
+  const [list, call, ping] = await Promise.all([failureOf(peer.request('tools/list')), failureOf(peer.request('tools/call', {}, { mutating: true })), peer.request('ping')]);
+  assert.deepEqual([list.code, list.details], ['LIMIT_EXCEEDED', { limit: 'jsonDepth', maximum: 512 }]);
+  assert.equal(call.code, 'OUTCOME_UNKNOWN');
+  assert.deepEqual(ping, {});
+});
+
+// ---- a server that asks and asks
+
+/** Asks as fast as it can. `reads`: `never` its input again, `late` after 300 ms, `always`. Says on stderr how many answers it has, or how much it wrote. */
+const asking = (reads: 'never' | 'late' | 'always', total: number): string => `
+  const total = ${total}, ask = (n) => '{"jsonrpc":"2.0","id":"p' + n + '","method":"ping"}\\n';
+  let asked = 0, answers = 0, call, rest = '';
+  const more = () => {
+    for (;;) {
+      if (asked >= total) return;
+      let block = '';
+      for (let k = 0; k < 500 && asked < total; k++) block += ask(asked++);
+      if (!process.stdout.write(block)) { process.stdout.once('drain', more); return; }
+    }
+  };
+  process.stdin.setEncoding('utf8').on('data', (chunk) => {
+    const lines = (rest + chunk).split('\\n');
+    rest = lines.pop();
+    for (const line of lines) {
+      const { id, method } = JSON.parse(line);
+      if (method === undefined) answers += 1; else if (method === 'flood') { call = id; more(); }
+    }
+    if (call !== undefined && asked === 500 && ${JSON.stringify(reads)} !== 'always') process.stdin.pause();
+    if (answers === total) process.stdout.write('{"jsonrpc":"2.0","id":' + call + ',"result":{"answers":' + answers + '}}\\n');
+  }).on('end', () => process.exit(0));
+  if (${JSON.stringify(reads)} === 'late') setTimeout(() => process.stdin.resume(), 300);
+  if (${JSON.stringify(reads)} === 'never') setInterval(() => { process.stdin.pause(); process.stderr.write(asked + '\\n'); }, 100);`;
+
+test('a server that asks without end and never reads is made to wait: nothing grows, its call times out, and it can be ended', async (t) => {
+  const peer = await connected(t, [], { args: ['-e', asking('never', 1e9)] });
+  global.gc?.();
+  const before = process.memoryUsage().rss;
+  const failure = await failureOf(peer.request('flood', undefined, { timeoutMs: 1_200, mutating: true }));
+  assert.equal(failure.code, 'OUTCOME_UNKNOWN');
+  const counts = (): number[] => peer.notices.flatMap((notice) => (notice.kind === 'stderr' ? [Number(notice.line)] : []));
+  await waitFor(() => counts().length > 3 && counts().at(-1) === counts().at(-2), 'the server to be stuck');
+  // An answer measures about 40 bytes: 1 MiB of them waits, as much was handed to the pipe.
+  assert.ok(counts().at(-1)! < 150_000, `${counts().at(-1)} requests were read`);
+  assert.ok(process.memoryUsage().rss - before < 96 * 1024 * 1024);
+  const pid = peer.transport.pid!;
+  await peer.connection.close();
+  assert.equal(isAlive(pid), false);
+});
+
+for (const reads of ['always', 'late'] as const) {
+  test(`a server that asks 60,000 times and reads its answers ${reads} gets them all, and the call goes on`, async (t) => {
+    const peer = await connected(t, [], { args: ['-e', asking(reads, 60_000)] });
+    assert.deepEqual(await peer.request('flood', undefined, { timeoutMs: 10_000 }), { answers: 60_000 });
+  });
+}

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FailureCode, Recovery } from '../../src/base/failure.ts';
 import { createStreamableHttpTransport } from '../../src/transports/streamable-http.ts';
-import { data, directHttp, events, failed, json, owned, reach, refusal, result, scripted, startStreamable, textOf, told, withServer, type Reply } from '../support/http-fixture.ts';
+import { data, deep, directHttp, events, failed, json, owned, reach, refusal, result, scripted, startStreamable, textOf, told, withServer, type Reply } from '../support/http-fixture.ts';
 import { startRaw } from '../support/http-server.ts';
 import { waitFor } from '../support/process.ts';
 import { transportContract } from './contract.ts';
@@ -113,6 +113,10 @@ const rows: Readonly<Record<string, Row>> = {
   'a batch without the answer': { reply: status(200, [{ jsonrpc: '2.0', method: 'notifications/message', params: {} }]), call: 'OUTCOME_UNKNOWN', list: 'PROTOCOL_VIOLATION', says: /no answer to it/ },
   'a batch with something else in it': { reply: status(200, [7]), call: 'OUTCOME_UNKNOWN', list: 'PROTOCOL_VIOLATION' },
   'the answer to another request': { reply: (message, response) => json(response, { jsonrpc: '2.0', id: `${String(message.id)}`, result: {} }), call: 'OUTCOME_UNKNOWN', list: 'PROTOCOL_VIOLATION', says: /has the id "\d+" instead of \d+/ },
+  'an answer in an event to another request': { reply: (message, response) => { events(response, data({ jsonrpc: '2.0', id: String(message.id), result: {} })); }, call: 'OUTCOME_UNKNOWN', list: 'PROTOCOL_VIOLATION', says: /has the id "\d+" instead of \d+/ },
+  'an answer that nests 20,000 levels': { reply: (message, response) => json(response, deep(message)), call: 'OUTCOME_UNKNOWN', list: 'LIMIT_EXCEEDED', recovery: 'blocked', says: /nests deeper than 512 levels/ },
+  'an event that nests 20,000 levels': { reply: (message, response) => { events(response, `data: ${deep(message)}`).end(); }, call: 'OUTCOME_UNKNOWN', list: 'LIMIT_EXCEEDED', recovery: 'blocked', says: /nests deeper than 512 levels/ },
+  'an error that nests 20,000 levels': { reply: (message, response) => json(response, deep(message, 'error'), 400), call: 'HTTP_STATUS', recovery: 'blocked' },
   'a body that is cut (row 107)': { reply: (_message, response) => { response.writeHead(200, { 'content-type': 'application/json', 'content-length': 1000 }).write('{"jsonrpc"'); setTimeout(() => response.socket?.destroy(), 20); }, call: 'OUTCOME_UNKNOWN', list: 'CONNECTION_CLOSED' },
   'an event that is no JSON (row 107)': { reply: (_message, response) => { events(response, 'data: {"jsonrpc":'); }, call: 'OUTCOME_UNKNOWN', list: 'PROTOCOL_VIOLATION', says: /no JSON-RPC message/ },
   'a stream that ends early (row 107)': { reply: (_message, response) => { events(response, ': working').end(); }, call: 'OUTCOME_UNKNOWN', list: 'CONNECTION_CLOSED', says: /its stream ended before the answer/ },
@@ -332,4 +336,17 @@ test('a head that does not come in time ends a request where that is asked for',
   await transport.open({ message() {}, notice() {}, closed() {} }, new AbortController().signal);
   const failure = await refusal(Promise.resolve(transport.send({ kind: 'request', id: 1, method: 'ping', params: undefined, stamp: undefined, text: '{}', replaySafe: true })), 'TIMEOUT');
   assert.equal(failure.recovery, 'retryable');
+});
+
+test('answers to a server that asks and asks and takes none of them are bounded', async (t) => {
+  let stream: { write(text: string): unknown } | undefined;
+  const held: unknown[] = [];
+  const server = await scripted(t, { on: { GET: (_message, response) => { stream = events(response, ': here'); }, response: (_message, response) => { held.push(response); } } });
+  const { client, notices } = await reach(t, server.url(), { protocol: 'legacy' });
+  const standing = await waitFor(() => stream, 'the standing stream');
+  standing.write(Array.from({ length: 3_000 }, (_, n) => `${data({ jsonrpc: '2.0', id: `p${n}`, method: 'ping' })}\n\n`).join(''));
+  const dropped = (): number => notices.filter((notice) => notice.kind === 'stream' && /1024 messages wait for it to take them/.test(notice.message)).length;
+  await waitFor(() => dropped() === 3_000 - 1_024, 'the answers to be dropped');
+  assert.ok(held.length <= 256);
+  await client.close();
 });

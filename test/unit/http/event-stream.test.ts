@@ -1,5 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
+import { collectText } from '../../../src/http/body.ts';
 import { createEventDecoder, encodeComment, encodeEvent } from '../../../src/http/event-stream.ts';
 import { Failure } from '../../../src/base/failure.ts';
 import type { EventDecoderOptions } from '../../../src/http/event-stream.ts';
@@ -17,7 +18,7 @@ function decode(chunks: Iterable<Uint8Array | string>, options: Partial<EventDec
   });
   for (const chunk of chunks) decoder.feed(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
   log.dropped = decoder.end();
-  log.lastEventId = decoder.lastEventId;
+  log.lastEventId = decoder.lastEventId();
   return log;
 }
 
@@ -178,7 +179,7 @@ test('createEventDecoder() is linear on one long line', () => {
 test('createEventDecoder() does not keep a long text alive through an id', () => {
   const decoder = createEventDecoder({ onEvent() {} });
   decoder.feed(Buffer.from(`id: 0123456789abcdef\ndata: ${'x'.repeat(200_000)}\n\n`));
-  assert.equal(decoder.lastEventId, '0123456789abcdef');
+  assert.equal(decoder.lastEventId(), '0123456789abcdef');
 });
 
 test('encodeEvent() gives what createEventDecoder() reads', () => {
@@ -198,4 +199,10 @@ test('encodeEvent() refuses fields that would break out of their line', () => {
   assert.throws(() => encodeEvent({ id: 'a\0' }), TypeError);
   assert.throws(() => encodeEvent({ retryMs: 1.5 }), TypeError);
   assert.throws(() => encodeEvent({ retryMs: -1 }), TypeError);
+});
+
+test('createEventDecoder() and collectText() make objects without accessors: those made per call would outlive it', () => {
+  for (const made of [createEventDecoder({ onEvent() {} }), collectText()]) {
+    assert.deepEqual(Object.entries(Object.getOwnPropertyDescriptors(made)).filter(([, { get }]) => get !== undefined), []);
+  }
 });

@@ -13,6 +13,14 @@ import type { ProxySettings } from '../../support/http-proxy.ts';
 const chosen = (environment: Record<string, string>, url: string): string | undefined => proxyFromEnvironment(environment).choose(targetOf(url))?.shown;
 
 describe('proxyFromEnvironment():', () => {
+  test('choose() tells targets apart, however they alternate', () => {
+    const choice = proxyFromEnvironment({ http_proxy: 'http://p:1', https_proxy: 'http://s:2', no_proxy: 'free' });
+    const targets = ['http://a/', 'https://a/', 'http://free/', 'http://b/'].map((url) => targetOf(url));
+    for (let round = 0; round < 2; round++) assert.deepEqual(targets.flatMap((target) => [choice.choose(target)?.shown, choice.choose(target)?.shown]), ['http://p:1', 'http://p:1', 'http://s:2', 'http://s:2', undefined, undefined, 'http://p:1', 'http://p:1']);
+    const broken = proxyFromEnvironment({ http_proxy: 'socks5://x' });
+    for (let again = 0; again < 2; again++) assert.throws(() => broken.choose(targets[0]!), /HTTP_PROXY/);
+  });
+
   for (const [name, environment, url, proxy] of [
     ['no variable', {}, 'http://a/', undefined],
     ['http_proxy for http', { http_proxy: 'http://p:1' }, 'http://a/', 'http://p:1'],

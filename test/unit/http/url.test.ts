@@ -31,9 +31,9 @@ test('collectText() decodes once, over chunk borders, without a byte order mark'
   const bytes = Buffer.from('\ufeff漢字 é 😀');
   const text = collectText();
   for (const byte of bytes) text.add(Uint8Array.of(byte));
-  assert.equal(text.bytes, bytes.length);
+  assert.equal(text.bytes(), bytes.length);
   assert.equal(text.take(), '漢字 é 😀');
-  assert.equal(text.bytes, 0);
+  assert.equal(text.bytes(), 0);
   assert.equal(text.take(), '');
   text.add(Buffer.from('plain'));
   assert.equal(text.take(), 'plain');

@@ -79,6 +79,14 @@ test('request() rejects arguments that are no JSON, and goes on', async () => {
 
 // ---- answers
 
+test('request() refuses what nests too deep to be written, and sends nothing', async () => {
+  const { peer, connection } = await setup();
+  let deep: object = {};
+  for (let level = 0; level < 50_000; level++) deep = [deep];
+  assert.equal((await failureOf(connection.request('tools/call', mutating({ params: { deep } })), 'LIMIT_EXCEEDED')).details.limit, 'jsonDepth');
+  assert.deepEqual([peer.sent, connection.pendingCount], [[], 0]);
+});
+
 test('request() is pending before its bytes leave: an answer inside send counts', async () => {
   const { connection } = await setup({ onSend: (message, peer) => { if (message.kind === 'request') peer.result(message.id, 'at once'); } });
   assert.equal(await connection.request('x', reading()), 'at once');
@@ -592,4 +600,40 @@ test('stream() on a connection that ended or closes fails in its own time', asyn
   const late = new Promise((resolve) => { closing.connection.stream('x', listening, resolve); });
   for (const told of [await open, await late]) assert.ok('failure' in (told as object));
   await done;
+});
+
+test('an answer of the wrong id type is named by whoever waited in vain for the right one', async () => {
+  const { peer, connection } = await setup();
+  const reads = failureOf(connection.request('tools/list', reading({ timeoutMs: 20 })), 'TIMEOUT');
+  const writes = failureOf(connection.request('tools/call', mutating({ timeoutMs: 20 })), 'OUTCOME_UNKNOWN');
+  peer.result('1', {});
+  peer.error('2', -32603);
+  assert.match((await reads).message, /no answer within \d+ ms, but one with the id "1" \(a string\) instead of 1 \(a number\)/);
+  assert.match((await reads).hint ?? '', /fault of the server/);
+  assert.match((await writes).message, /no answer came within \d+ ms, but one with the id "2" \(a string\) instead of 2/);
+});
+
+test('an answer that nests too deep fails its request alone: definite for reads, unknown for writes', async () => {
+  const { peer, connection, notices } = await setup();
+  const reads = failureOf(connection.request('tools/list', reading()), 'LIMIT_EXCEEDED');
+  const writes = failureOf(connection.request('tools/call', mutating()), 'OUTCOME_UNKNOWN');
+  const third = connection.request('x', reading());
+  for (const [of, id] of [['answer', 1], ['answer', 2], ['answer', 77], ['request', 'q'], ['notification', null]] as const) peer.deliver({ kind: 'refused', message: { of, id } });
+  peer.result(3, 'fine');
+  assert.deepEqual([(await reads).details, (await reads).stage], [{ limit: 'jsonDepth', maximum: 512 }, 'list']);
+  assert.match((await reads).message, /^Cannot list tools: the answer of the server nests deeper than 512 levels$/);
+  assert.deepEqual([(await writes).details.why, ((await writes).cause as AnyFailure).code], ['unreadable', 'LIMIT_EXCEEDED']);
+  assert.equal(await third, 'fine');
+  assert.deepEqual(peer.sent.at(-1), { jsonrpc: '2.0', id: 'q', error: { code: -32600, message: 'The request nests deeper than 512 levels' } });
+  assert.deepEqual(notices.map(({ kind }) => kind), ['unmatched', 'violation', 'violation']);
+});
+
+test('refused() may go on after an error answer, or leave it to be the failure', async () => {
+  const { peer, connection } = await setup();
+  const other = connection.request('a', mutating({ refused: ({ details }) => (details.rpcCode === -5 ? Promise.resolve('instead') : undefined) }));
+  const plain = failureOf(connection.request('b', mutating({ refused: () => undefined })), 'REMOTE_ERROR');
+  peer.error(1, -5);
+  peer.error(2, -6);
+  assert.equal(await other, 'instead');
+  assert.equal((await plain).details.rpcCode, -6);
 });

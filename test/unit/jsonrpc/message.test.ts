@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { codes, isModernError } from '../../../src/jsonrpc/codes.ts';
-import { classify } from '../../../src/jsonrpc/message.ts';
+import { classify, parseFrame } from '../../../src/jsonrpc/message.ts';
 
 const kindOf = (value: unknown): string | undefined => classify(typeof value === 'object' && value !== null && !Array.isArray(value) ? { jsonrpc: '2.0', ...value } : value)?.kind;
 
@@ -69,4 +69,31 @@ test('classify() believes an error whose code or message is unusable, so that it
 test('isModernError() holds for the three codes of 2026-07-28 and nothing else', () => {
   for (const code of [-32020, -32021, -32022]) assert.equal(isModernError(code), true);
   for (const code of [-32000, -32001, -32003, -32004, -32601, -32602, -32019, -32023, -1]) assert.equal(isModernError(code), false);
+});
+
+const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+
+test('parseFrame() reads what nests 512 levels, and of a message that nests deeper only what it is and whose', () => {
+  const one = (text: string): unknown => { const frame = parseFrame(text); return classify(frame?.value, frame?.pruned); };
+  assert.deepEqual(one(`{"jsonrpc":"2.0","id":1,"result":[]}`), { kind: 'result', message: { jsonrpc: '2.0', id: 1, result: [] } });
+  assert.equal((one(`{"jsonrpc":"2.0","id":1,"result":${deep(511)}}`) as { kind: string }).kind, 'result');
+  for (const levels of [512, 20_000, 1_000_000]) {
+    for (const [text, message] of [
+      [`{"jsonrpc":"2.0","id":7,"result":${deep(levels)}}`, { of: 'answer', id: 7 }],
+      [`{"result":{"a":[${deep(levels)}],"id":9},"jsonrpc":"2.0","id":"x"}`, { of: 'answer', id: 'x' }],
+      [`\ufeff {"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no","data":${deep(levels)}}}`.slice(1), { of: 'answer', id: 1 }],
+      [`{"jsonrpc":"2.0","error":${deep(levels)}}`, { of: 'answer', id: null }],
+      [`{"jsonrpc":"2.0","id":2,"method":"roots/list","params":{"x":${deep(levels)}}}`, { of: 'request', id: 2 }],
+      [`{"jsonrpc":"2.0","method":"notifications/message","params":{"x":${deep(levels)}}}`, { of: 'notification', id: null }],
+    ] as const) assert.deepEqual(one(text), { kind: 'refused', message }, text.slice(0, 60));
+  }
+});
+
+test('parseFrame() takes a batch apart, and finds no message where there is none', () => {
+  const batch = parseFrame(`[{"jsonrpc":"2.0","id":1,"result":${deep(600)}},{"jsonrpc":"2.0","id":2,"result":{}}]`)?.value as unknown[];
+  assert.deepEqual(batch.map((item) => classify(item, true)), [{ kind: 'refused', message: { of: 'answer', id: 1 } }, { kind: 'refused', message: { of: 'answer', id: 2 } }]);
+  for (const text of [deep(20_000), '['.repeat(20_000), `{"a":${deep(600)}}`, `{"jsonrpc":"2.0","id":1,"result":${'['.repeat(600)}`]) {
+    const value = parseFrame(text)?.value;
+    for (const item of Array.isArray(value) ? value as unknown[] : [value]) assert.equal(classify(item, true), undefined, text.slice(0, 20));
+  }
 });

@@ -170,6 +170,28 @@ test('listTools() keeps 10,000 tools and says that there were more', async () =>
   assert.equal(calls(paged.peer, 'tools/list').length, 3);
 });
 
+test('a cursor that is refused in the middle of a list starts the list once more, and once only', async () => {
+  for (const connect of [legacy, modern]) {
+    let lists = 0;
+    const { client, peer } = await connect({ answers: { 'tools/list': ({ params }) => {
+      const cursor = params?.['cursor'] as string | undefined;
+      if (cursor === undefined) lists += 1;
+      if (cursor === 'old') return { error: { code: -32602, message: 'Invalid cursor' } };
+      return { result: { resultType: 'complete', ...(cursor === undefined ? { tools: [tool(`a${lists}`)], nextCursor: lists === 1 ? 'old' : 'new' } : { tools: [tool('b')] }) } };
+    } } });
+    assert.deepEqual((await client.listTools()).items.map(({ name }) => name), ['a2', 'b']);
+    assert.deepEqual(calls(peer, 'tools/list').map(({ params }) => params?.['cursor']), [undefined, 'old', undefined, 'new']);
+  }
+  const never = await legacy({ answers: { 'tools/list': ({ params }) => (params?.['cursor'] === undefined ? { result: { tools: [tool('a')], nextCursor: 'x' } } : { error: { code: -32602 } }) } });
+  assert.equal((await failureOf(never.client.listTools(), 'REMOTE_ERROR')).details.rpcCode, -32602);
+  assert.equal(calls(never.peer, 'tools/list').length, 4);
+  for (const [code, cursor] of [[-32603, 'x'], [-32602, undefined]] as const) {
+    const other = await legacy({ answers: { 'tools/list': ({ params }) => (params?.['cursor'] === cursor ? { error: { code } } : { result: { tools: [], nextCursor: 'x' } }) } });
+    await failureOf(other.client.listTools(), 'REMOTE_ERROR');
+    assert.equal(calls(other.peer, 'tools/list').filter(({ params }) => params?.['cursor'] === undefined).length, 1);
+  }
+});
+
 test('listResourceTemplates() takes "method not found" for none, and any other error for an error', async () => {
   const none = await legacy({ answers: { 'resources/templates/list': () => ({ error: { code: -32601 } }) } });
   assert.deepEqual((await none.client.listResourceTemplates()).items, []);
@@ -394,4 +416,64 @@ test('setLogLevel() is a request in the legacy era and part of every request in 
   assert.equal(peer.sent.at(-1)?.params?.['_meta'][`${META}logLevel`], 'warning');
   peer.notify('notifications/message', { level: 'error', data: 'x' });
   assert.deepEqual(events, [{ kind: 'log', level: 'error', data: 'x' }]);
+});
+
+// ---- pages to visit first (MCP 2025-11-25, -32042)
+
+const page = (url: string, more: object = {}): object => ({ mode: 'url', url, elicitationId: 'e1', message: 'Please connect', ...more });
+const pagesFirst = (times: number, elicitations: unknown = [page('https://auth.example/connect?token=s3cret')]): Scripted => {
+  let left = times;
+  return () => (left-- > 0 ? { error: { code: -32042, message: 'Visit first', data: { elicitations } } } : { result: { content: [], messages: [], contents: [] } });
+};
+
+test('-32042: the pages are shown, and after the person agreed the call is sent once more', async () => {
+  const shown: unknown[] = [];
+  const visiting: NonNullable<ConnectOptions['answers']> = { elicitModes: ['url'], elicit: (request) => { shown.push(request); return Promise.resolve({ action: 'accept' }); } };
+  const two = [page('https://a.example/1'), { url: 'https://b.example/2' }];
+  const { client, peer } = await legacy({ answers: { 'tools/call': pagesFirst(1, two), 'prompts/get': pagesFirst(1), 'resources/read': pagesFirst(1) } }, { answers: visiting });
+  assert.deepEqual((await client.callTool('t', { a: 1 })).content, []);
+  assert.deepEqual(shown.map((one) => (one as { url: string; message: string }).url), ['https://a.example/1', 'https://b.example/2']);
+  const sent = calls(peer, 'tools/call');
+  assert.deepEqual(sent.map(({ params }) => params?.['arguments']), [{ a: 1 }, { a: 1 }]);
+  assert.notEqual(sent[0]?.id, sent[1]?.id);
+  await client.getPrompt('p', {});
+  await client.readResource('x:1');
+  assert.equal(shown.length, 4);
+});
+
+test('-32042: the call fails with the host where nobody can be asked, nobody agrees, or the server asks again', async () => {
+  const agrees = (action: 'accept' | 'decline' | 'cancel'): NonNullable<ConnectOptions['answers']> => ({ elicitModes: ['form', 'url'], elicit: () => Promise.resolve({ action }) });
+  for (const [mine, code, says, sent] of [
+    [{}, 'CAPABILITY_MISSING', /auth\.example, and nobody can be asked here/, 1],
+    [{ elicit: () => Promise.resolve({ action: 'accept' as const }) }, 'CAPABILITY_MISSING', /nobody can be asked/, 1],
+    [agrees('decline'), 'REMOTE_ERROR', /auth\.example, which was not agreed to/, 1],
+    [agrees('cancel'), 'REMOTE_ERROR', /not agreed to/, 1],
+    [agrees('accept'), 'REMOTE_ERROR', /auth\.example, and still does after that was agreed to/, 2],
+  ] as const) {
+    const { client, peer } = await legacy({ answers: { 'tools/call': pagesFirst(9) } }, { answers: mine });
+    const failure = await failureOf(client.callTool('t', {}), code);
+    assert.match(failure.message, says);
+    assert.doesNotMatch(failure.message, /s3cret/);
+    assert.equal(failure.recovery, 'blocked');
+    assert.equal(calls(peer, 'tools/call').length, sent);
+  }
+});
+
+test('-32042 without readable pages, with too many of them, or in the modern era is an error like any other', async () => {
+  const mine: NonNullable<ConnectOptions['answers']> = { elicitModes: ['url'], elicit: () => assert.fail('it was asked') };
+  for (const elicitations of [null, [], {}, [7], [page('no url')], [{}], Array.from({ length: 11 }, () => page('https://a.example/'))]) {
+    const { client, peer } = await legacy({ answers: { 'tools/call': pagesFirst(1, elicitations) } }, { answers: mine });
+    assert.equal((await failureOf(client.callTool('t', {}), 'REMOTE_ERROR')).details.rpcCode, -32042);
+    assert.equal(calls(peer, 'tools/call').length, 1);
+  }
+  const later = await modern({ answers: { 'tools/call': pagesFirst(1) } }, { answers: mine });
+  await failureOf(later.client.callTool('t', {}), 'REMOTE_ERROR');
+});
+
+test('-32042: whoever gives up does not wait for the person, and nothing happened', async () => {
+  const controller = new AbortController();
+  const { client, peer } = await legacy({ answers: { 'tools/call': pagesFirst(9) } }, { answers: { elicitModes: ['url'], elicit: () => { queueMicrotask(() => controller.abort()); return new Promise(() => {}); } } });
+  assert.equal((await failureOf(client.callTool('t', {}, { signal: controller.signal }), 'CANCELED')).recovery, 'retryable');
+  assert.equal(calls(peer, 'tools/call').length, 1);
+  assert.equal(getEventListeners(controller.signal, 'abort').length, 0);
 });
