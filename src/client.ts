@@ -147,6 +147,14 @@ async function authorized(send: SendRequest, { url, headers = {}, ca, oauth, ide
 
 export { Failure, version };
 export type { Client, Answers, Notice };
+export type { AnyFailure, FailureCode, FailureDetails, FailureOptions, Origin, Problem, Recovery, Sent, Stage } from './base/failure.ts';
+export type { JsonObject } from './base/json.ts';
+export type { Log, LogEntry, LogLevel } from './base/log.ts';
+export type { Id } from './jsonrpc/message.ts';
+export type { CloseReport } from './jsonrpc/transport.ts';
 export type { IdentityProvider } from './oauth/identity.ts';
-export type { Interaction, OAuthConfig, Visit } from './oauth/types.ts';
-export type { CallToolResult, ContentBlock, Listing, Progress, Tool, Resource, Prompt, Skill, SkillFile } from './mcp/types.ts';
+export type { ClientAuthMethod, GrantType, Interaction, OAuthConfig, OAuthSettings, Visit } from './oauth/types.ts';
+export type {
+  CallSettings, CallToolResult, ClientEvent, Completion, ContentBlock, Dropped, Elicitation, ElicitationAnswer, Era, GetPromptResult, Implementation, Listing, ListKind, Progress, Prompt, PromptArgument, PromptMessage,
+  ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Root, ServerCapabilities, Skill, SkillFile, Tool, ToolAnnotations,
+} from './mcp/types.ts';

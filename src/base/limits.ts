@@ -120,6 +120,12 @@ export const limits = {
   headersCommandBytes: 64 * KIB,
   lockWaitMs: 45_000,
   poolGraceMs: 30_000,
+  /** A server that ends within that time of connecting has not come to stay. */
+  settledMs: 5_000,
+  /** Several changes of a list in a row are read once, so long after the last. */
+  listChangedMs: 50,
+  /** The stored tools of one server. */
+  catalogueBytes: 16 * MIB,
   /** Lifecycle operations at once, across servers: default and range. */
   connections: 8,
   connectionsMin: 1,
@@ -153,6 +159,9 @@ export const limits = {
   inlineImageBase64Bytes: 200 * KIB,
   modelTextBytes: 50_000,
   modelTextLines: 2_000,
+  /** What a person is shown of a text that was too long for that and went into a file. */
+  shownTextBytes: 4 * KIB,
+  shownTextLines: 40,
   /** Pictures, sounds and blobs of one result that are told of one by one; the rest are kept together in one file. */
   resultAttachments: 32,
   /** A note about one of them. */

@@ -3,7 +3,7 @@
  * says so, strings stay strings. `key:=json` is JSON as it stands, `key=@file` the text of a file, `key=@@x` the text `@x`,
  * `a.b=1` a member of an object, a repeated key the next element of an array.
  */
-import { Failure } from '../base/failure.ts';
+import { Failure, toFailure } from '../base/failure.ts';
 import type { Problem } from '../base/failure.ts';
 import { isObject, member, parseJson, pointerStep } from '../base/json.ts';
 import type { JsonObject } from '../base/json.ts';
@@ -87,11 +87,26 @@ async function textOf(word: Word, sources: TextSources): Promise<string> {
   return word.text.startsWith('@') && word.text.length > 1 ? sources.readFile(word.text.slice(1)) : word.text;
 }
 
+/** `: line 2, column 7: a comma is due here (near: …)`. Loaded only for the one who has to look for it. */
+async function whereBroken(text: string): Promise<string> {
+  if (text.trim() === '') return ': it is empty';
+  const { parseJsonc } = await import('../config/jsonc.ts');
+  try {
+    parseJsonc(text, { file: '--args', layer: 'arguments' }, Infinity);
+    return ': comments and commas at an end are not JSON';
+  } catch (error) {
+    return `: ${toFailure(error).message.replace('Cannot read "--args": ', '')}`;
+  }
+}
+
 async function baseOf(base: string | undefined, sources: TextSources, example: string): Promise<Record<string, unknown>> {
   if (base === undefined) return {};
   const text = base === '-' ? await sources.readInput() : base.startsWith('@') ? await sources.readFile(base.slice(1)) : base;
   const parsed = parseJson(text);
-  if (parsed === undefined || !isObject(parsed.value)) throw usageFailure(`Cannot read --args ${base === '-' || base.startsWith('@') ? `"${base}"` : ''}: it is not ${parsed === undefined ? 'valid JSON' : 'a JSON object'}`.replace('  ', ' ').replace(' :', ':'), '--args', example);
+  if (parsed === undefined || !isObject(parsed.value)) {
+    const what = base === '-' || base.startsWith('@') ? ` "${base}"` : '';
+    throw usageFailure(`Cannot read --args${what}: ${parsed === undefined ? `it is not valid JSON${await whereBroken(text)}` : 'it is not a JSON object'}`, '--args', example);
+  }
   return { ...parsed.value };
 }
 

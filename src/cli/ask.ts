@@ -12,25 +12,27 @@ import { fixedValues, kindsOf, propertiesOf, requiredOf, resolveShape } from './
 import { bold, dim, red, yellow } from './span.ts';
 import type { Terminal } from './terminal.ts';
 
-const approvals: Readonly<Record<string, ApprovalAnswer>> = { o: 'once', once: 'once', y: 'once', yes: 'once', a: 'always', always: 'always', n: 'no', no: 'no', '': 'no' };
+const approvals: Readonly<Record<string, ApprovalAnswer>> = { o: 'once', once: 'once', y: 'once', yes: 'once', n: 'no', no: 'no', '': 'no' };
+const lasting: Readonly<Record<string, ApprovalAnswer>> = { ...approvals, a: 'always', always: 'always' };
 
 /** Arguments as a person may see them: secrets masked, line by line. */
 export function shownArguments(args: JsonObject): string[] {
   return redactPatterns(JSON.stringify(args, null, 2)).split('\n');
 }
 
-async function approve(terminal: Terminal, { entry, args, decision }: Approval, signal: AbortSignal): Promise<ApprovalAnswer> {
+async function approve(terminal: Terminal, { entry, args, decision }: Approval, remembers: boolean, signal: AbortSignal): Promise<ApprovalAnswer> {
   const title = entry.definition.title ?? entry.definition.annotations?.title;
   terminal.alert(yellow('May this call be made? '), dim(decision.why));
   terminal.alert(dim('  server     '), bold(entry.server));
   terminal.alert(dim('  tool       '), bold(entry.tool), title === undefined ? '' : `  ${oneLine(title)}`);
   shownArguments(args).forEach((line, index) => terminal.alert(dim(index === 0 ? '  arguments  ' : '             '), line));
+  // For one call "always" would end with it: the rule that lasts is shown instead.
+  terminal.alert(dim(remembers ? '  to keep it  ' : '  for always  '), dim(`add ${allowLine(entry.id)} to your zuno.json`));
   for (;;) {
-    const line = await terminal.question(['[o]nce  [a]lways  [n]o: '], signal);
-    const answer = line === undefined ? 'no' : approvals[line.trim().toLowerCase()];
-    if (answer === 'always') terminal.alert(dim(`  Allowed for as long as this command runs; to keep it, add ${allowLine(entry.id)} to your zuno.json`));
+    const line = await terminal.question([remembers ? '[o]nce  [a]lways  [n]o: ' : '[o]nce  [n]o: '], signal);
+    const answer = line === undefined ? 'no' : (remembers ? lasting : approvals)[line.trim().toLowerCase()];
     if (answer !== undefined) return answer;
-    terminal.alert(dim('  Please answer o, a or n; enter alone means no.'));
+    terminal.alert(dim(`  Please answer ${remembers ? 'o, a or n' : 'o or n'}; enter alone means no.`));
   }
 }
 
@@ -136,8 +138,8 @@ async function answer(terminal: Terminal, server: string, elicitation: Elicitati
   return { action: line === 'y' || line === 'yes' ? 'accept' : line === undefined || line.startsWith('c') ? 'cancel' : 'decline' };
 }
 
-/** Someone to ask, if stdin and stderr are a terminal; otherwise a person without methods: nobody. */
-export function personAt(terminal: Terminal, signal: AbortSignal): Person {
+/** Someone to ask, if stdin and stderr are a terminal; otherwise a person without methods: nobody. `remembers`: further calls follow for which "always" is kept. */
+export function personAt(terminal: Terminal, signal: AbortSignal, remembers = false): Person {
   if (!terminal.interactive) return {};
   let turn: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(ask: () => Promise<T>): Promise<T> => {
@@ -146,7 +148,7 @@ export function personAt(terminal: Terminal, signal: AbortSignal): Person {
     return result;
   };
   return {
-    approve: (approval) => inTurn(() => approve(terminal, approval, signal)),
+    approve: (approval) => inTurn(() => approve(terminal, approval, remembers, signal)),
     answer: (server, elicitation, own) => inTurn(() => answer(terminal, server, elicitation, own)),
   };
 }

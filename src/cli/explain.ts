@@ -59,7 +59,7 @@ function causeText(failure: AnyFailure): string {
     case 'SERVER_UNKNOWN': return failure.details.known.length === 0 ? 'no server is configured' : `configured are ${failure.details.known.join(', ')}`;
     case 'TOOL_UNKNOWN': return failure.details.nearest.length === 0 ? 'no tool has a name like it' : `close to it: ${failure.details.nearest.join(', ')}`;
     case 'USAGE': return failure.details.argument === undefined ? 'the words of the command line' : `the word "${failure.details.argument}"`;
-    case 'PERMISSION_DENIED': return { rule: failure.details.rule === undefined ? 'a rule' : `rule ${failure.details.rule}`, declined: 'you were asked and said no', nobody: 'the policy asks, and nobody is here to answer', lock: 'its definition is not the one of zuno.lock.json', child: 'a delegated session may not change connections' }[failure.details.why];
+    case 'PERMISSION_DENIED': return { rule: failure.details.rule === undefined ? 'a rule' : `rule ${failure.details.rule}`, declined: 'you were asked and said no', nobody: 'the policy asks, and nobody is here to answer', lock: failure.details.diff === undefined ? 'nobody has locked what it is now' : `what changed:\n${failure.details.diff}`, child: 'a delegated session may not change connections', agent: 'the agent does not have it' }[failure.details.why];
     case 'OUTCOME_UNKNOWN': {
       const { why, method, elapsedMs, exitCode, signal, stderrTail } = failure.details;
       const said = tail(stderrTail);

@@ -56,7 +56,8 @@ export function watchInterrupts({ readerGone, writeFailed }: { readonly readerGo
 export function inLightOf(failure: AnyFailure, interrupt: Interrupt): AnyFailure {
   if (interrupt.by === undefined || failure.code === 'OUTCOME_UNKNOWN') return failure;
   const { origin, stage, recovery } = failure;
-  if (interrupt.by !== 'timeout') return failure.code === 'CANCELED' ? failure : new Failure('CANCELED', 'Cannot go on: it was canceled', { stage, details: {}, recovery: 'retryable', origin, cause: failure }) as AnyFailure;
+  // What was canceled before it began may be repeated, whoever made the failure.
+  if (interrupt.by !== 'timeout') return failure.code === 'CANCELED' && recovery !== 'blocked' ? failure : new Failure('CANCELED', failure.code === 'CANCELED' ? failure.message : 'Cannot go on: it was canceled', { stage, details: failure.code === 'CANCELED' ? failure.details : {}, recovery: 'retryable', origin, cause: failure }) as AnyFailure;
   if (failure.code !== 'CANCELED') return failure;
   const afterMs = interrupt.budgetMs ?? 0, { method } = failure.details;
   const message = `Cannot finish within ${afterMs} ms: the time of --timeout is used up`;

@@ -33,10 +33,11 @@ async function unwritten(terminal: Terminal, json: boolean, status: number, outc
   return EXIT_UNWRITTEN;
 }
 
-async function showHelp(terminal: Terminal, json: boolean, words: readonly string[], entry?: { readonly row: CommandRow; readonly command: Command }): Promise<number> {
+/** `words`: of a group, or none for all; `undefined`: nothing was asked for. */
+async function showHelp(terminal: Terminal, json: boolean, words: readonly string[] | undefined, entry?: { readonly row: CommandRow; readonly command: Command }): Promise<number> {
   const help = await import('./help.ts');
   if (json) terminal.document(help.helpDocument(commandRows, entry));
-  else terminal.print(entry === undefined ? help.overview(commandRows, words) : help.commandHelp(entry.row, entry.command));
+  else terminal.print(entry !== undefined ? help.commandHelp(entry.row, entry.command, terminal.width) : words === undefined ? help.glance(commandRows, terminal.width) : help.overview(commandRows, words, terminal.width));
   return EXIT_OK;
 }
 
@@ -52,8 +53,8 @@ function createLog(terminal: Terminal, level: LogLevel): Log {
   const least = logLevels.indexOf(level);
   return (entry) => {
     if (logLevels.indexOf(entry.level) < least) return;
-    const { file, line } = entry.fields ?? {};
-    const where = typeof file === 'string' && level !== 'debug' ? ` (${file}${typeof line === 'number' ? `:${line}` : ''})` : '';
+    const { file, line, key } = entry.fields ?? {};
+    const where = typeof file === 'string' && level !== 'debug' ? ` (${file}${typeof line === 'number' ? `:${line}` : ''}${typeof key === 'string' ? `, ${key}` : ''})` : '';
     const fields = level === 'debug' && entry.fields !== undefined ? ` ${JSON.stringify(entry.fields)}` : '';
     const style = entry.level === 'error' ? 'red' : entry.level === 'warning' ? 'yellow' : 'dim';
     terminal.alert({ text: `${entry.level}: `, style }, `${entry.message}${where}${fields}`);
@@ -95,9 +96,8 @@ export async function main(argv: readonly string[], packageDirectory: string, sy
     }
     const found = findCommand(argv, commandRows);
     if (found.kind === 'group') {
-      if (found.help) return await unwritten(terminal, settings.json, await showHelp(terminal, settings.json, found.words));
-      const which = ['zuno-lite', ...found.words].join(' ');
-      throw usageFailure(`Cannot run "${which}": no command is given`, undefined, `${which} --help`);
+      // No command is a question, not a mistake: what there is is shown, as by --help.
+      return await unwritten(terminal, settings.json, await showHelp(terminal, settings.json, found.help || found.words.length > 0 ? found.words : undefined));
     }
     const { command } = await found.row.load();
     const parsed = parseCommand(found.argv, found.row, command);

@@ -34,6 +34,8 @@ export interface Household {
   readonly person?: Person;
   readonly rules?: readonly Rule[];
   readonly assumeYes?: boolean;
+  readonly agent?: string | undefined;
+  readonly locked?: boolean;
   /** Default: the user's. */
   readonly paths?: Paths;
   /** Default: a live line while it waits. */
@@ -66,6 +68,11 @@ export async function withHost(context: Context, household: Household, use: (hos
     process.off('exit', lastResort);
     for (const what of forced) context.log({ level: 'info', event: 'close.forced', message: `Ended by force: ${what}` });
   }
+}
+
+/** The configuration with this server alone, switched on: it was asked for by name. */
+export function alone(config: Config, entry: ServerEntry): Config {
+  return { ...config, mcpEnabled: true, servers: new Map([[entry.name, { ...entry, enabled: true }]]) };
 }
 
 /** The configured entry. Fails with SERVER_UNKNOWN, or with what made the configuration lose it. */

@@ -1,13 +1,14 @@
 /** A long call as one live line on stderr; nothing at all where stderr is no terminal. */
 import { now } from '../base/deadline.ts';
 import type { Progress } from '../mcp/types.ts';
+import type { Line } from './span.ts';
 import type { Terminal } from './terminal.ts';
 
 const EVERY_MS = 100;
 const FIRST_MS = 300;
 const BAR = 20;
 
-const seconds = (ms: number): string => (ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.floor(ms / 1000) % 60} s`);
+export const seconds = (ms: number): string => (ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.floor(ms / 1000) % 60} s`);
 
 /** `docs_index · 5/10 · [#####-----] · reading · 1.2 s`: what matters most stands where a narrow terminal still shows it. */
 export function progressText(label: string, progress: Progress | undefined, elapsedMs: number): string {
@@ -23,12 +24,18 @@ export function progressText(label: string, progress: Progress | undefined, elap
   return [...parts, seconds(elapsedMs)].join(' · ');
 }
 
-/** A line that is made anew from what is the case, once waiting shows. Returns how to take it away. */
-export function showWaiting(terminal: Terminal, text: () => string): () => void {
+/**
+ * A line that is made anew from what is the case, once waiting shows; with `more`, and on a terminal of its own, several lines around it.
+ * Returns how to take it away.
+ */
+export function showWaiting(terminal: Terminal, text: () => string, more?: (line: string, width: number) => readonly Line[]): () => void {
   const startedAt = now();
   const clock = setInterval(() => {
     const elapsedMs = now() - startedAt;
-    if (elapsedMs >= FIRST_MS) terminal.live(`${text()} · ${seconds(elapsedMs)}`);
+    if (elapsedMs < FIRST_MS) return;
+    const line = `${text()} · ${seconds(elapsedMs)}`;
+    // Where stdout is read by something else, the block would run over what that shows.
+    if (more === undefined || terminal.width === Infinity) terminal.live(line); else terminal.liveLines((width) => more(line, width));
   }, EVERY_MS);
   clock.unref();
   return () => {

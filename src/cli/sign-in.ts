@@ -79,10 +79,7 @@ function showCode({ terminal }: Context, { server, host, url, completeUrl, expir
 }
 
 /** Ends without an answer when the browser was faster. */
-async function paste({ terminal }: Context, problem: string | undefined, signal: AbortSignal): Promise<string | undefined> {
+function paste({ terminal }: Context, problem: string | undefined, signal: AbortSignal): Promise<string | undefined> {
   if (problem !== undefined) terminal.alert(red('That address cannot be used: '), problem);
-  const text = await terminal.question([problem === undefined ? 'Waiting. Or paste the address that the browser ended on: ' : 'Paste the address again: '], signal, true);
-  // The prompt stays on its line.
-  if (signal.aborted) terminal.alert('');
-  return text;
+  return terminal.question([problem === undefined ? 'Waiting. Or paste the address that the browser ended on: ' : 'Paste the address again: '], signal, true);
 }

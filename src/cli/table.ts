@@ -117,3 +117,8 @@ export function layOut(columns: readonly Column[], rows: readonly (readonly Span
     return line;
   });
 }
+
+/** For other programs: a tab between cells, every column in every line, nothing cut or padded. */
+export function tabbed(columns: readonly Column[], rows: readonly (readonly Span[])[]): Line[] {
+  return [columns.map(({ title }) => title), ...rows].map((row) => [columns.map((_, index) => textOf(row[index] ?? '')).join('\t')]);
+}

@@ -6,11 +6,12 @@
 import { Failure } from '../base/failure.ts';
 import { limits } from '../base/limits.ts';
 import { oneLine, stripControls } from '../base/text.ts';
-import type { Span, Style } from './span.ts';
-import { fit, layOut } from './table.ts';
+import type { Line, Span, Style } from './span.ts';
+import { displayWidth, fit, layOut, tabbed } from './table.ts';
 import type { Column } from './table.ts';
+import { wrapLine } from './wrap.ts';
 
-type Output = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
+type Output = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
 type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean };
 
 /** What the process hands over; tests hand over their own. */
@@ -35,16 +36,20 @@ export interface Terminal {
   readonly writeFailed: AbortSignal;
   /** Results: one line (or several) to stdout. */
   print(...line: Span[]): void;
-  /** Side remarks to stderr; `--quiet` drops them. */
+  /** Side remarks to stderr, broken between words; `--quiet` drops them. */
   note(...line: Span[]): void;
-  /** What must be seen: to stderr, also with `--quiet`. */
+  /** What must be seen: to stderr, broken between words, also with `--quiet`. */
   alert(...line: Span[]): void;
-  /** Aligned columns to stdout, cut to the terminal's width; in a pipe nothing is cut. */
-  table(columns: readonly Column[], rows: readonly (readonly Span[])[], indent?: number): void;
+  /** Columns of stdout; `Infinity` in a pipe. */
+  readonly width: number;
+  /** Aligned columns to stdout, cut to the terminal's width; in a pipe nothing is cut. `piped`: there a tab between columns, all of them. */
+  table(columns: readonly Column[], rows: readonly (readonly Span[])[], how?: { readonly indent?: number; readonly piped?: 'tabs' }): void;
   /** The one JSON document of `--json`. */
   document(value: unknown): void;
   /** A line on stderr that the next one replaces; only on a terminal. Empty text takes it away. */
   live(text: string): void;
+  /** Several such lines, made for the columns at hand, cut to the rows at hand. */
+  liveLines(make: (width: number) => readonly Line[]): void;
   /**
    * Asks on stderr, reads one line; `undefined` at the end of input or when the signal aborts. With `pasted` the lines that come in one
    * burst are one answer: a terminal wraps what is copied from it.
@@ -52,6 +57,17 @@ export interface Terminal {
   question(prompt: readonly Span[], signal?: AbortSignal, pasted?: boolean): Promise<string | undefined>;
   /** All of stdin as text. Throws USAGE on a terminal, LIMIT_EXCEEDED over 64 MiB. */
   readInput(): Promise<string>;
+}
+
+/** A line of a block must not wrap, or going back up would miss its start. */
+function clipped(line: Line, cells: number): Line {
+  let left = cells;
+  return line.map((span) => {
+    const whole = stripControls(typeof span === 'string' ? span : span.text).replaceAll('\n', ' ');
+    const text = left <= 0 ? '' : fit(whole, left);
+    left -= displayWidth(text);
+    return typeof span === 'string' ? text : { ...span, text };
+  });
 }
 
 const READER_GONE: readonly unknown[] = ['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED'];
@@ -106,7 +122,13 @@ async function ask(system: System, prompt: string, signal: AbortSignal | undefin
     });
     // Raw mode keeps Ctrl-C from becoming a signal: it is handed on as one, so that the walk out is the same everywhere.
     reader.on('SIGINT', () => { end(); process.emit('SIGINT', 'SIGINT'); });
-    reader.on('close', () => { clearTimeout(burst); signal?.removeEventListener('abort', end); resolve(answer); });
+    reader.on('close', () => {
+      clearTimeout(burst);
+      signal?.removeEventListener('abort', end);
+      // Where nothing was entered the cursor still stands behind the question.
+      if (answer === undefined) system.stderr.write('\n');
+      resolve(answer);
+    });
     if (signal?.aborted) { end(); return; }
     signal?.addEventListener('abort', end, { once: true });
     reader.setPrompt(prompt);
@@ -119,7 +141,8 @@ export function createTerminal(system: System, settings: TerminalSettings = {}):
   const colorful = settings.color !== false && !environment['NO_COLOR'] && environment['TERM'] !== 'dumb';
   const gone = new AbortController(), failed = new AbortController();
   const watched = new Set<Output>();
-  let live = false, asking = false;
+  /** `live`: lines of a block that is to be replaced. */
+  let live = 0, asking = false;
 
   const broken = (output: Output, error: unknown): void => {
     if (output !== system.stdout) return;
@@ -135,14 +158,21 @@ export function createTerminal(system: System, settings: TerminalSettings = {}):
     try { output.write(text); } catch (error) { broken(output, error); }
   };
   const clear = (): void => {
-    if (!live) return;
-    live = false;
-    write(system.stderr, '\r\u001b[2K');
+    if (live > 0) write(system.stderr, erased());
+    live = 0;
   };
+  const erased = (): string => `${'\r\u001b[2K\u001b[1A'.repeat(Math.max(0, live - 1))}\r\u001b[2K`;
   const line = (output: Output, spans: readonly Span[]): void => {
     clear();
     write(output, `${paint(spans, colorful && output.isTTY === true)}\n`);
   };
+  const prose = (spans: readonly Span[]): void => {
+    const stripped = spans.map((span) => (typeof span === 'string' ? stripControls(span) : { ...span, text: stripControls(span.text) }));
+    for (const one of wrapLine(stripped, system.stderr.isTTY === true ? system.stderr.columns || 80 : Infinity)) line(system.stderr, one);
+  };
+  const width = (): number => (system.stdout.isTTY === true ? system.stdout.columns || 80 : Infinity);
+  /** Under an open question a live line would run over what is being typed. */
+  const maySee = (): boolean => system.stderr.isTTY === true && settings.quiet !== true && !asking;
 
   return {
     environment,
@@ -151,22 +181,30 @@ export function createTerminal(system: System, settings: TerminalSettings = {}):
     readerGone: gone.signal,
     writeFailed: failed.signal,
     print: (...spans) => line(system.stdout, spans),
-    note: (...spans) => { if (settings.quiet !== true) line(system.stderr, spans); },
-    alert: (...spans) => line(system.stderr, spans),
-    table: (columns, rows, indent = 0) => {
-      const width = system.stdout.isTTY === true ? (system.stdout.columns || 80) - indent : Infinity;
-      for (const one of layOut(columns, rows, width)) line(system.stdout, [' '.repeat(indent), ...one]);
+    note: (...spans) => { if (settings.quiet !== true) prose(spans); },
+    alert: (...spans) => prose(spans),
+    get width() { return width(); },
+    table: (columns, rows, { indent = 0, piped } = {}) => {
+      const lines = piped === 'tabs' && width() === Infinity ? tabbed(columns, rows) : layOut(columns, rows, width() - indent);
+      for (const one of lines) line(system.stdout, [' '.repeat(indent), ...one]);
     },
     document: (value) => {
       clear();
       write(system.stdout, `${armored(JSON.stringify(value, null, system.stdout.isTTY === true ? 2 : undefined))}\n`);
     },
     live: (text) => {
-      // Under an open question the line would run over what is being typed.
-      if (system.stderr.isTTY !== true || settings.quiet === true || asking) return;
+      if (!maySee()) return;
       if (text === '') { clear(); return; }
-      live = true;
-      write(system.stderr, `\r\u001b[2K${fit(oneLine(text), (system.stderr.columns || 80) - 1)}`);
+      const before = erased();
+      live = 1;
+      write(system.stderr, `${before}${fit(oneLine(text), (system.stderr.columns || 80) - 1)}`);
+    },
+    liveLines: (make) => {
+      if (!maySee()) return;
+      const columns = (system.stderr.columns || 80) - 1, lines = make(columns).slice(0, Math.max(1, (system.stderr.rows || 24) - 1));
+      const before = erased();
+      live = lines.length;
+      write(system.stderr, `${before}${lines.map((one) => paint(clipped(one, columns), colorful)).join('\n')}`);
     },
     question: async (prompt, signal, pasted = false) => {
       clear();

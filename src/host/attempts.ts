@@ -8,7 +8,10 @@ import type { Attempt, HttpAnswer, Timing } from './types.ts';
 
 export interface Witness {
   /** A transport is about to be opened: what follows belongs to it. `because`: why the one before it was given up. */
-  begin(transport: Transport['kind'], proxy?: string, because?: AnyFailure): void;
+  begin(transport: Transport['kind'], known?: { readonly proxy?: string | undefined; readonly process?: Attempt['process'] }, because?: AnyFailure): void;
+  /** A stage begins. */
+  running(stage: Stage): void;
+  /** It has ended. */
   stage(stage: Stage, ms: number): void;
   connection(facts: ConnectionFacts): void;
   /** The same requests, with their answers noted. */
@@ -19,7 +22,7 @@ export interface Witness {
 }
 
 /** An attempt while it is filled in. */
-interface Draft { readonly transport: Transport['kind']; readonly proxy: string | undefined; readonly timings: Timing[]; readonly connections: ConnectionFacts[]; readonly answers: HttpAnswer[]; failure?: AnyFailure }
+interface Draft { readonly transport: Transport['kind']; readonly proxy: string | undefined; readonly timings: Timing[]; readonly connections: ConnectionFacts[]; readonly answers: HttpAnswer[]; readonly process: Attempt['process']; running?: Attempt['running']; failure?: AnyFailure }
 
 export function createWitness(onAttempt: (attempt: Attempt) => void): Witness {
   const drafts: Draft[] = [];
@@ -29,14 +32,22 @@ export function createWitness(onAttempt: (attempt: Attempt) => void): Witness {
     if (!over && list !== undefined && list.length < limits.attemptFacts) list.push(what);
   };
   return {
-    begin(transport, proxy, because) {
+    begin(transport, { proxy, process } = {}, because) {
       const before = drafts.at(-1);
       if (before !== undefined && because !== undefined) before.failure = because;
-      const draft: Draft = { transport, proxy, timings: [], connections: [], answers: [] };
+      const draft: Draft = { transport, proxy, timings: [], connections: [], answers: [], process };
       drafts.push(draft);
       onAttempt(draft);
     },
-    stage: (stage, ms) => keep('timings', { stage, ms }),
+    running(stage) {
+      const draft = drafts.at(-1);
+      if (draft !== undefined && !over) draft.running = { stage, since: now() };
+    },
+    stage(stage, ms) {
+      keep('timings', { stage, ms });
+      const draft = drafts.at(-1);
+      if (draft !== undefined) draft.running = undefined;
+    },
     connection: (facts) => keep('connections', facts),
     over: (send) => (request) => {
       if (over) return send(request);

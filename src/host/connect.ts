@@ -37,7 +37,7 @@ export function createConnect(context: ConnectContext): Connect {
     const log: Log = (line) => context.log({ ...line, message: redact(line.message) });
     const carrier = await carrierFor(entry, context, secretsOf(entry, context, redactorOf(entry)), witness);
     const { fallback } = carrier;
-    const transport = (make = carrier.transport, because?: AnyFailure): Transport => { const made = make(); witness.begin(made.kind, carrier.proxy?.(), because); return made; };
+    const transport = (make = carrier.transport, because?: AnyFailure): Transport => { const made = make(); witness.begin(made.kind, { proxy: carrier.proxy?.(), process: carrier.process }, because); return made; };
     // A process needs a while to be there; the rest of our own code is loaded in that time.
     let first: Transport | undefined = transport();
     first.prepare?.(signal);
@@ -46,7 +46,7 @@ export function createConnect(context: ConnectContext): Connect {
     const client = await connectClient({
       transport: () => { const made = first ?? transport(); first = undefined; return made; }, fallback: fallback === undefined ? undefined : (because) => transport(fallback, because), protocol: entry.protocol, clientInfo: context.clientInfo, answers: context.answersFor(entry),
       requestMs: entry.timeouts.requestMs, connectMs: entry.timeouts.connectMs, signal, memory: context.memoryFor(entry),
-      onNotice: (notice) => logNotice(log, entry.name, notice), onStage: (stage, ms) => { witness.stage(stage, ms); onStage(stage, ms); },
+      onNotice: (notice) => logNotice(log, entry.name, notice), onBegin: witness.running, onStage: (stage, ms) => { witness.stage(stage, ms); onStage(stage, ms); },
     }).catch((error: unknown) => {
       const failure = redactFailure(toFailure(error, 'connect'), redact);
       witness.failed(failure);

@@ -1,165 +1,132 @@
-/** The host: configuration, people and policy on one side, connected servers on the other, the gate between them. */
+/** The host: configuration, people and policy on one side, live servers on the other, the gate between them. */
 import * as path from 'node:path';
-import { now } from '../base/deadline.ts';
-import { Failure, isFailure, toFailure, withContext, type AnyFailure } from '../base/failure.ts';
+import { isFailure, toFailure, Failure, type AnyFailure } from '../base/failure.ts';
 import { silentLog } from '../base/log.ts';
+import { redactPatterns } from '../base/redact.ts';
 import { redactFailure } from '../base/redact-failure.ts';
 import { nearest } from '../base/text.ts';
-import type { ServerEntry } from '../config/types.ts';
+import { version } from '../base/version.ts';
+import type { Config, ServerEntry } from '../config/types.ts';
 import type { CloseReport } from '../jsonrpc/transport.ts';
-import type { Answers, Listing, Tool } from '../mcp/types.ts';
+import type { Answers } from '../mcp/types.ts';
+import type { Interaction } from '../oauth/types.ts';
 import type { Gate, GateOptions } from '../registry/gate.ts';
 import { candidateServers } from '../registry/names.ts';
 import type { ToolEntry } from '../registry/types.ts';
 import { createProcessTrees } from '../transports/process-tree.ts';
+import type { Admission } from './admission.ts';
+import type { Audit } from './audit.ts';
+import type { CatalogueCache } from './catalogue-cache.ts';
 import { createConnect } from './connect.ts';
-import { contextOf, createConnections } from './connections.ts';
 import { createEraStore } from './era-memory.ts';
+import { createEvents } from './events.ts';
 import { connectionIdentity } from './identity.ts';
-import { isPassing, withRetries } from './recovery.ts';
+import { createLiving, type Living } from './lease.ts';
+import { createPool } from './pool.ts';
+import { closedHost } from './server-failures.ts';
+import type { GateWishes, Registry, SessionContext } from './session-context.ts';
 import { createSignIns } from './sign-in.ts';
+import { realTimers } from './timers.ts';
 import { createToolNames } from './tool-names.ts';
-import type { Interaction } from '../oauth/types.ts';
-import type { Host, HostOptions, OpenServer, ServerRetry, ToolListing } from './types.ts';
-import { version } from '../base/version.ts';
-
-type Registry = Pick<typeof import('../registry/catalog.ts'), 'buildCatalogue' | 'findTool'> & { readonly gate: Gate };
-
-/** The tools behind one connection, as far as they are known. */
-interface Note { readonly opened: OpenServer; listing: Listing<Tool> | undefined; changes: number }
+import type { Host, HostOptions, Lease, LeaseOptions, Person, ServerRetry, Session, ToolListing } from './types.ts';
 
 export function createHost(options: HostOptions): Host {
-  const { config, person } = options;
-  const log = options.log ?? silentLog;
-  const trees = createProcessTrees({ environment: options.environment });
-  const eras = createEraStore(options.paths.state);
-  const names = createToolNames(options.paths.state, config.workspace, log);
-  const listings = new Map<string, Note>();
+  const { config, person, paths, environment } = options;
+  const log = options.log ?? silentLog, life = options.life ?? 'session', timers = options.timers ?? realTimers;
+  const trees = createProcessTrees({ environment });
+  const eras = createEraStore(paths.state);
+  const names = createToolNames(paths.state, config.workspace, log);
   const signIns = createSignIns();
+  const events = createEvents(log);
+  const sessions = new Set<Session>();
   let closing: Promise<CloseReport> | undefined;
 
-  const connect = createConnect({
-    environment: options.environment, workspace: config.workspace, trees, log, life: options.life ?? 'session',
-    clientInfo: { name: 'zuno-lite', version }, answersFor, memoryFor: (entry) => eras.forIdentity(() => connectionIdentity(entry, config.workspace)),
-    data: options.paths.data, signIns, interactionFor, identityFor: ({ name }) => options.identityFor?.(name),
-    onStarted: () => void loadRegistry(),
-  });
   const onRetry = (retry: ServerRetry): void => {
     const { server, attempt, tries, waitMs, failure } = retry;
     log({ level: 'info', event: 'retry', message: `The server "${server}" is tried again in ${waitMs} ms (try ${attempt + 1} of ${tries}): ${failure.message}`, fields: { server, attempt, waitMs } });
     options.onRetry?.(retry);
   };
-  const connections = createConnections(config, connect, { onRetry, clock: options.retryClock, waitingAt: signIns.waitingAt });
 
   // Loaded while the first server starts: its process takes longer for that than reading our files does.
-  let registry: Promise<Registry> | undefined, gate: Gate | undefined;
-  const loadRegistry = (): Promise<Registry> => (registry ??= Promise.all([import('../registry/catalog.ts'), import('../registry/gate.ts')]).then(([catalog, { createGate }]) => {
-    gate = createGate(gateOptions());
-    return { ...catalog, gate };
+  let registry: Promise<Registry & { readonly gate: Gate }> | undefined, gate: Gate | undefined;
+  const loadRegistry = (): Promise<Registry & { readonly gate: Gate }> => (registry ??= Promise.all([import('../registry/catalog.ts'), import('../registry/gate.ts'), admissionOf(), auditOf()]).then(([catalog, { createGate }, admission, audit]) => {
+    gate = createGate({
+      ...gateOptions(own()),
+      ...(admission === undefined ? {} : { agentRules: admission.agent?.rules, agentMode: admission.agent?.permissionMode, admit: (entry) => admission.refusal(entry)?.failure }),
+      ...(audit === undefined ? {} : { audit: audit.recorder({ session: 'host', agent: options.agent ?? '' }) }),
+    });
+    return { ...catalog, createGate, gate };
   }));
-  const gateOptions = (): GateOptions => ({
-    permissions: config.permissions,
-    extraRules: options.rules ?? [],
-    assumeYes: options.assumeYes ?? false,
-    caseInsensitive: process.platform === 'win32',
-    home: options.paths.home,
-    servers: [...config.servers.keys()],
-    ...(person?.approve === undefined ? {} : { approve: (approval) => person.approve!(approval) }),
-    ruleFile: path.join(options.paths.config, 'zuno.json'),
-    async invoke(permit, take) {
-      const { entry, args, options: call } = take(permit);
-      const { client, redact } = await connections.open(entry.server, call.signal);
-      try {
-        return await client.callTool(entry.tool, args, { signal: call.signal, onProgress: call.onProgress });
-      } catch (error) {
-        throw isFailure(error) ? redactFailure(error, redact) : error;
-      }
-    },
-  });
+  /** Loaded where somebody asks for it only. */
+  const locked = options.locked ?? config.lock === 'enforce';
+  const admissionOf = async (): Promise<Admission | undefined> => (options.agent === undefined && !locked ? undefined : (await import('./admission.ts')).createAdmission(config, options));
+  let audit: Promise<Audit | undefined> | undefined;
+  const auditOf = (): Promise<Audit | undefined> => (audit ??= config.audit === undefined ? Promise.resolve(undefined) : import('./audit.ts').then(({ createAudit }) => createAudit(config.audit!, { redact: redactPatterns, log })));
+  let cache: Promise<CatalogueCache> | undefined;
+  const cacheOf = (): Promise<CatalogueCache> => (cache ??= import('./catalogue-cache.ts').then(({ createCatalogueCache }) => createCatalogueCache({ directory: paths.cache, workspace: config.workspace, environment, log })));
 
-  function answersFor(entry: ServerEntry): Answers {
+  const pool = createPool(startLiving, timers);
+  let held: Lease | undefined;
+  /** The servers of the host's own functions. */
+  const own = (): Lease => (held ??= pool.lease({}));
+
+  function startLiving(lease: LeaseOptions, holders: () => readonly LeaseOptions[]): Living {
+    const configured = lease.config ?? config;
+    const asked = (): Person | undefined => holders().find((holder) => holder.person !== undefined)?.person ?? person;
+    const connect = createConnect({
+      environment, workspace: configured.workspace, trees, log, life, clientInfo: { name: 'zuno-lite', version },
+      answersFor: (entry) => lease.answers?.(entry) ?? answersOf(entry, asked),
+      memoryFor: (entry) => eras.forIdentity(() => connectionIdentity(entry, configured.workspace)),
+      data: paths.data, signIns, interactionFor: (entry) => interactionOf(entry, configured, asked()), identityFor: ({ name }) => options.identityFor?.(name),
+      // What is wrong with it is told to whoever needs it.
+      onStarted: () => void loadRegistry().catch(() => {}),
+    });
+    return createLiving({
+      config: configured, connect, events, onRetry, clock: options.retryClock, waitingAt: signIns.waitingAt, names, loadRegistry, log,
+      ...(life === 'one-shot' ? {} : { timers, background: { timers, cache: cacheOf } }),
+    });
+  }
+
+  function gateOptions(lease: Lease, wishes: GateWishes = {}): GateOptions {
+    const asked = wishes.person ?? person;
     return {
-      ...(person?.answer === undefined ? {} : { elicit: (request, signal) => person.answer!(entry.name, request, signal), elicitModes: person.modes ?? (['form', 'url'] as const) }),
-      ...(options.roots === undefined ? {} : { roots: options.roots }),
+      permissions: wishes.permissions ?? lease.config.permissions,
+      extraRules: [...options.rules ?? [], ...wishes.rules ?? []],
+      assumeYes: options.assumeYes ?? false,
+      caseInsensitive: process.platform === 'win32',
+      home: paths.home,
+      servers: [...lease.config.servers.keys()],
+      ...(asked?.approve === undefined ? {} : { approve: (approval) => asked.approve!(approval) }),
+      ruleFile: path.join(paths.config, 'zuno.json'),
+      async invoke(permit, take) {
+        const { entry, args, options: call } = take(permit);
+        const { client, redact } = await lease.connections.open(entry.server, call.signal);
+        try {
+          return await client.callTool(entry.tool, args, { signal: call.signal, onProgress: call.onProgress });
+        } catch (error) {
+          throw isFailure(error) ? redactFailure(error, redact) : error;
+        }
+      },
     };
   }
 
-  /** Nobody is sent to an address that a checkout chose just because a server of it was needed: that takes "mcp auth". */
-  function interactionFor({ origin }: ServerEntry): Interaction {
-    const trusted = config.layers.find(({ source }) => source === origin.file)?.trusted !== false;
-    return person?.visit === undefined || !trusted ? { mode: 'none' } : { mode: 'surface', visit: (visit, signal) => person.visit!(visit, signal) };
-  }
-
-  /** What is known of the tools behind one connection; a change that it tells makes us forget. */
-  function noteOf(server: string, opened: OpenServer): Note {
-    const known = listings.get(server);
-    if (known?.opened === opened) return known;
-    const fresh: Note = { opened, listing: undefined, changes: 0 };
-    listings.set(server, fresh);
-    opened.client.on((event) => {
-      if (event.kind !== 'list_changed' || event.list !== 'tools') return;
-      fresh.listing = undefined;
-      fresh.changes += 1;
-    });
-    // Modern servers tell of changes only who asks for it. One command does not live long enough to hear of any.
-    const { client } = opened;
-    if (options.life !== 'one-shot' && client.era === 'modern' && client.capabilities.tools?.listChanged === true) {
-      client.watch({ lists: ['tools'] }).catch((error: unknown) => log({ level: 'info', event: 'host.watch', message: `Changes of the tools of "${server}" will not be noticed: ${toFailure(error).message}`, fields: { server } }));
-    }
-    return fresh;
-  }
-
-  /** The list of one server, asked once per connection and again after it said that the list changed. */
-  async function listingOf(server: string, signal?: AbortSignal): Promise<Listing<Tool>> {
-    const opened = await connections.open(server, signal);
-    const known = noteOf(server, opened);
-    if (known.listing !== undefined) return known.listing;
-    const startedAt = now();
-    try {
-      const { connectMs, requestMs } = opened.entry.timeouts;
-      return await reading(opened, async (asked) => {
-        const note = noteOf(server, asked), { changes } = note;
-        const listing = await asked.client.listTools({ signal, timeoutMs: Math.max(requestMs, connectMs - spentOn(asked)) });
-        connections.noteTools(server, listing.items.length, now() - startedAt);
-        // Told of a change while it was read, the list may be the old one: the next look asks again.
-        if (note.changes === changes) note.listing = listing;
-        return listing;
-      }, signal);
-    } catch (error) {
-      const failure = withContext(redactFailure(toFailure(error, 'list'), opened.redact), contextOf(opened.entry));
-      connections.noteFailure(server, failure);
-      throw failure;
-    }
-  }
-
-  /** Asks again where the trouble passes; over a new connection if the old one is gone. Connecting has tries of its own. */
-  function reading<T>(first: OpenServer, question: (opened: OpenServer) => Promise<T>, signal?: AbortSignal): Promise<T> {
-    if (first.entry.kind === 'local') return question(first);
-    const { name } = first.entry;
-    let asking = false;
-    return withRetries(async (attempt) => {
-      asking = false;
-      const opened = attempt === 1 ? first : await connections.open(name, signal);
-      asking = true;
-      return question(opened);
-    }, { ...options.retryClock, signal, may: (failure) => asking && isPassing(failure), onRetry: (retry) => onRetry({ server: name, ...retry }) });
-  }
-
-  async function ask<T>(server: string, question: Parameters<typeof reading<T>>[1], signal?: AbortSignal): Promise<T> {
-    const opened = await connections.open(server, signal);
-    try {
-      return await reading(opened, question, signal);
-    } catch (error) {
-      throw withContext(redactFailure(toFailure(error, 'call'), opened.redact), contextOf(opened.entry));
-    }
+  /** Declared is what can be answered when the server is connected; who answers is looked up when it asks. */
+  function answersOf(entry: ServerEntry, asked: () => Person | undefined): Answers {
+    const now = asked();
+    return {
+      ...(now?.answer === undefined ? {} : { elicit: (request, signal) => asked()?.answer?.(entry.name, request, signal) ?? Promise.resolve({ action: 'cancel' }), elicitModes: now.modes ?? (['form', 'url'] as const) }),
+      ...(options.roots === undefined ? {} : { roots: options.roots }),
+    };
   }
 
   async function listTools(servers?: readonly string[], signal?: AbortSignal): Promise<ToolListing> {
     const wanted = servers ?? [...config.servers.values()].filter((entry) => entry.enabled && config.mcpEnabled).map((entry) => entry.name);
     const failures: { server: string; failure: AnyFailure }[] = [];
+    const { catalogue } = own();
     const found = await Promise.all(wanted.map(async (server) => {
       try {
-        return { server, origin: config.servers.get(server)!.origin, listing: await listingOf(server, signal) };
+        const listing = await catalogue.listing(server, signal);
+        return { server, origin: config.servers.get(server)!.origin, listing };
       } catch (error) {
         failures.push({ server, failure: toFailure(error, 'list') });
         return undefined;
@@ -172,6 +139,7 @@ export function createHost(options: HostOptions): Host {
 
   async function find(words: string, signal?: AbortSignal): Promise<ToolEntry> {
     const known = [...config.servers.keys()];
+    const { connections } = own();
     // The words may say it alone; then its process need not wait for what we read.
     const named = known.find((server) => words.startsWith(`${server}.`) || words.startsWith(`${server}/`));
     if (named !== undefined) {
@@ -194,14 +162,21 @@ export function createHost(options: HostOptions): Host {
     if (lost?.server !== undefined) await connections.open(lost.server, signal);
     // A server that might have had it could not be asked: that is what has to be mended, not the words.
     if (firstFailure !== undefined) throw firstFailure;
-    throw unknownTool(words, close.length > 0 ? close : nearest(words, [...Object.keys(roster.toJSON().names), ...known]), candidates);
+    // The roster remembers names of tools that are gone; of a server that was just asked it suggests none.
+    const remembered = Object.entries(roster.toJSON().names).filter(([, [server]]) => !candidates.includes(server)).map(([id]) => id);
+    throw unknownTool(words, close.length > 0 ? close : nearest(words, [...remembered, ...known]), candidates);
   }
+
+  const context = async (): Promise<SessionContext> => ({
+    config, paths, log, environment, life, person, rules: options.rules ?? [], assumeYes: options.assumeYes ?? false, locked,
+    ruleFile: path.join(paths.config, 'zuno.json'), audit: await auditOf(), lease: (wished = {}) => pool.lease(wished), loadRegistry, gateOptions,
+  });
 
   return {
     config,
-    status: connections.status,
-    open: connections.open,
-    ask,
+    status: () => own().connections.status(),
+    open: (server, signal) => own().connections.open(server, signal),
+    ask: (server, question, signal) => own().ask(server, question, signal),
     listTools,
     findTool: find,
     decide(entry) {
@@ -209,21 +184,35 @@ export function createHost(options: HostOptions): Host {
       return gate.decide(entry);
     },
     call: async (entry, args, call) => (await loadRegistry()).gate.call(entry, args, call ?? {}),
+    lease: (wished = {}) => pool.lease(wished),
+    async session(wished = {}) {
+      if (closing !== undefined) throw closedHost('');
+      const [{ createSession }, given] = await Promise.all([import('./session.ts'), context()]);
+      const session = await createSession(given, wished);
+      const { close } = session;
+      const kept: Session = { ...session, close: () => { sessions.delete(kept); return close(); } };
+      sessions.add(kept);
+      return kept;
+    },
+    on: events.on,
     close: () => (closing ??= shutDown()),
     killSync: () => trees.killAllSync(),
   };
 
   async function shutDown(): Promise<CloseReport> {
     signIns.close();
-    const report = await connections.close();
-    await Promise.all([eras.save(), names.save()]);
+    await Promise.all([...sessions].map((session) => session.close()));
+    const report = await pool.close();
+    await Promise.all([eras.save(), names.save(), audit?.then((one) => one?.close())]);
     await trees.close();
     return report;
   }
 }
 
-function spentOn(opened: OpenServer): number {
-  return opened.timings.find((timing) => timing.stage === 'connect')?.ms ?? 0;
+/** Nobody is sent to an address that a checkout chose just because a server of it was needed: that takes "mcp auth". */
+function interactionOf({ origin }: ServerEntry, config: Config, person: Person | undefined): Interaction {
+  const trusted = config.layers.find(({ source }) => source === origin.file)?.trusted !== false;
+  return person?.visit === undefined || !trusted ? { mode: 'none' } : { mode: 'surface', visit: (visit, signal) => person.visit!(visit, signal) };
 }
 
 function ambiguous(words: string, entries: readonly ToolEntry[]): AnyFailure {

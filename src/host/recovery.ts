@@ -71,6 +71,18 @@ export function isPassing(failure: AnyFailure): boolean {
   }
 }
 
+/**
+ * Whether a server that could not be reached may be there some time later without anybody changing its entry: a program that gets installed,
+ * a machine that comes up. Wrong settings, missing sign-ins and answers that say no stay as they are.
+ */
+export function mayComeBack(failure: AnyFailure): boolean {
+  switch (failure.code) {
+    case 'SPAWN_FAILED': case 'SERVER_EXITED': case 'CONNECT_FAILED': case 'CONNECTION_CLOSED': case 'SESSION_LOST': case 'TIMEOUT': return true;
+    case 'HTTP_STATUS': return failure.recovery === 'retryable';
+    default: return false;
+  }
+}
+
 /** Doubling from 2 s with +-20 %, at most 30 s; what the server asked for (`Retry-After`) wins, up to the same cap. */
 export function waitAfter(attempt: number, failure: AnyFailure, chance: number): number {
   const asked = failure.code === 'HTTP_STATUS' ? failure.details.retryAfterMs : undefined;

@@ -4,15 +4,17 @@ import type { JsonObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import type { Paths } from '../base/paths.ts';
 import type { Redact } from '../base/redact.ts';
-import type { AgentDefinition, Config, ServerEntry } from '../config/types.ts';
+import type { AgentDefinition, Config, ServerEntry, Timeouts } from '../config/types.ts';
 import type { ConnectionFacts } from '../http/types.ts';
 import type { CloseReport, Transport } from '../jsonrpc/transport.ts';
-import type { Client, Dropped, Elicitation, ElicitationAnswer, GetPromptResult, Listing, ListKind, PromptArgument, Root, Tool } from '../mcp/types.ts';
+import type { Answers, Client, Dropped, Elicitation, ElicitationAnswer, GetPromptResult, Listing, ListKind, PromptArgument, Root, Tool } from '../mcp/types.ts';
 import type { Part } from '../registry/results.ts';
-import type { Approval, ApprovalAnswer, CallOptions, Decision, OfferedTool, Outcome, Rule, Standing, ToolEntry } from '../registry/types.ts';
+import type { Approval, ApprovalAnswer, CallOptions, Decision, ExposurePolicy, OfferedTool, Outcome, Rule, Standing, ToolEntry } from '../registry/types.ts';
+import type { TextWindow } from '../registry/window.ts';
 import type { IdentityProvider } from '../oauth/identity.ts';
 import type { Visit } from '../oauth/types.ts';
 import type { Retry, RetryClock } from './recovery.ts';
+import type { Timers } from './timers.ts';
 
 /** Whoever may be asked. A missing method means: nobody to ask, so it is not declared and refused. */
 export interface Person {
@@ -44,12 +46,16 @@ export interface HostOptions {
   readonly identityFor?: (server: string) => IdentityProvider | undefined;
   /** Refuses tools whose definition differs from `zuno.lock.json`. Default: what the configuration says. */
   readonly locked?: boolean;
+  /** Whose list, role, mode and rules hold for `decide` and `call` too. Default: none, only those of the configuration. Sessions choose their own. */
+  readonly agent?: string | undefined;
   /** `one-shot` shortens the patience with a server that does not leave by itself. Default: `session`. */
   readonly life?: 'one-shot' | 'session';
   /** Told before each wait between two tries of something that changes nothing: connecting, listing, reading. */
   readonly onRetry?: (retry: ServerRetry) => void;
   /** Time and chance of these waits, in place of the real ones. */
   readonly retryClock?: RetryClock;
+  /** Time of what happens in the background, in place of the real one. */
+  readonly timers?: Timers;
 }
 
 export interface ServerRetry extends Retry { readonly server: string }
@@ -70,6 +76,10 @@ export interface Attempt {
   /** The proxy that applies, without its credentials. */
   readonly proxy?: string | undefined;
   readonly failure?: AnyFailure | undefined;
+  /** The stage under way, with when it began (`now()`); absent between two and at the end. */
+  readonly running?: { readonly stage: Stage; readonly since: number } | undefined;
+  /** The program of a local server, as soon as it is there. */
+  readonly process?: (() => OpenServer['process']) | undefined;
 }
 
 /** `ms` until the head of the answer. */
@@ -91,6 +101,8 @@ export interface ServerStatus {
   readonly toolCount?: number;
   readonly failure?: AnyFailure;
   readonly failureKind?: string;
+  /** Effective ones, milliseconds. */
+  readonly timeouts: Timeouts;
   /** Where somebody can sign in to it at this moment, here or in another process. */
   readonly authorization?: Waiting;
   /** Of the last attempt to connect, the failed one included. */
@@ -221,6 +233,8 @@ export interface LeaseOptions {
   /** In place of the host's, for instance with the servers that an ACP client brought. */
   readonly config?: Config | undefined;
   readonly person?: Person | undefined;
+  /** What its servers may ask, in place of what person and roots answer. */
+  readonly answers?: ((entry: ServerEntry) => Answers) | undefined;
 }
 
 // --- Sessions --------------------------------------------------------------------------------------------------------
@@ -244,6 +258,9 @@ export interface SessionOptions {
   readonly journal?: string | undefined;
   /** Where complete outputs and pictures rest. Default: a directory of the session under `Paths.data`. */
   readonly artifacts?: string | undefined;
+  /** To look only (`standings`, `commands`): a subagent and a disabled agent are taken too, and calls are refused. */
+  readonly inspect?: boolean | undefined;
+  /** Ends the wait for `servers`. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -264,6 +281,8 @@ export interface Session {
   history(calls: readonly PastCall[], step: Step): readonly HistoryItem[];
   /** For every tool of every server: offered or not, by which gate, under which rule. */
   standings(): Promise<readonly Standing[]>;
+  /** What a step that began now would show and hold back, and by which policy. Changes nothing. */
+  schemaExposure(): Promise<SchemaExposure>;
   status(): readonly ServerStatus[];
   /** Fails with PERMISSION_DENIED in a child. */
   connect(server: string, signal?: AbortSignal): Promise<void>;
@@ -272,8 +291,24 @@ export interface Session {
   commands(signal?: AbortSignal): Promise<readonly SessionCommand[]>;
   /** The messages that a command stands for, with the words put in. */
   expand(key: string, input: string, signal?: AbortSignal): Promise<GetPromptResult>;
+  /**
+   * A window of a file that a result of this session names: bytes from `cursor` (0) on, at most `maxBytes` (16 KiB, at most 50 KiB), cut
+   * between characters. Fails with USAGE for any other file.
+   */
+  readArtifact(path: string, cursor?: number, maxBytes?: number): TextWindow;
   on(listener: (event: HostEvent) => void): () => void;
   close(): Promise<CloseReport>;
+}
+
+export interface SchemaExposure {
+  readonly policy: ExposurePolicy;
+  readonly discovery: { readonly available: boolean; readonly why: string };
+  readonly revision: number;
+  /** Wire ids that would be shown, the host's own tools among them. */
+  readonly eager: readonly string[];
+  readonly deferred: readonly string[];
+  readonly tools: readonly { readonly id: string; readonly server: string; readonly schemaBytes: number; readonly exposure: NonNullable<Standing['exposure']> }[];
+  readonly sources: readonly { readonly server: string; readonly title?: string; readonly from: 'live' | 'cache'; readonly tools: number }[];
 }
 
 export interface SessionCommand { readonly key: string; readonly from: 'prompt' | 'config'; readonly description?: string; readonly arguments: readonly PromptArgument[]; readonly server?: string; readonly origin?: Origin }

@@ -37,6 +37,8 @@ export interface AuditRecord {
 export interface GateOptions extends PolicyOptions {
   /** Whom to ask. Absent: nobody can be asked. */
   readonly approve?: ((approval: Approval, signal?: AbortSignal) => Promise<ApprovalAnswer>) | undefined;
+  /** Asked before anything else: the failure of a tool that this gate does not let through whatever its arguments and rules. */
+  readonly admit?: ((entry: ToolEntry) => AnyFailure | undefined) | undefined;
   /** Calls the server: `const { entry, args, options } = take(permit)`. */
   readonly invoke: (permit: Permit, take: TakePermit) => Promise<CallToolResult>;
   /** Masks secrets in the arguments that a person is shown. Default: by their usual shapes. */
@@ -100,6 +102,8 @@ export function createGate(options: GateOptions): Gate {
   };
 
   const walk = async (entry: ToolEntry, given: unknown, callOptions: CallOptions, trace: Trace): Promise<Outcome> => {
+    const barred = options.admit?.(entry);
+    if (barred !== undefined) return blocked(barred);
     const args = given ?? {};
     if (!isObject(args)) return blocked(invalidArguments(entry, [{ pointer: '', message: 'must be an object' }]));
     trace.names = Object.keys(args);

@@ -1,6 +1,6 @@
 /** Which pictures and documents may be passed on, and how big they are: measured without decoding, after whitespace is gone. */
 import { limits } from '../base/limits.ts';
-import { byteSize } from '../base/text.ts';
+import { byteSize, shorten } from '../base/text.ts';
 
 const EXTENSIONS: Readonly<Record<string, string>> = {
   'image/png': 'png', 'image/jpeg': 'jpg', 'image/gif': 'gif', 'image/webp': 'webp', 'application/pdf': 'pdf',
@@ -14,9 +14,9 @@ export function extensionOf(mediaType: string): string {
   return Object.hasOwn(EXTENSIONS, mediaType) ? EXTENSIONS[mediaType]! : 'bin';
 }
 
-/** Lower case, without parameters; `unknown` when there is none. */
+/** Lower case, without parameters, at most 100 characters; `unknown` when there is none. */
 export function mediaTypeOf(mimeType: string | undefined): string {
-  const type = (mimeType ?? '').split(';', 1)[0]!.trim().toLowerCase();
+  const type = shorten((mimeType ?? '').split(';', 1)[0]!.slice(0, 400).replace(/\s+/g, ' ').trim().toLowerCase(), 100);
   return type === '' ? 'unknown' : type === 'image/jpg' ? 'image/jpeg' : type;
 }
 
@@ -59,5 +59,7 @@ export function examineImage(data: string, mimeType: string | undefined): Examin
   if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(clean)) return refuse('the data is not base64');
   const seen = sniff(clean);
   if (seen !== mediaType) return refuse(seen === undefined ? 'the bytes are of another type' : `the bytes are ${seen}`);
-  return { ok: true, mediaType, data: clean, bytes, inline: clean.length <= limits.inlineImageBase64Bytes };
+  // The alphabet of URLs is legal here and not where it goes.
+  const data64 = /[-_]/.test(clean) ? clean.replaceAll('-', '+').replaceAll('_', '/') : clean;
+  return { ok: true, mediaType, data: data64, bytes, inline: clean.length <= limits.inlineImageBase64Bytes };
 }

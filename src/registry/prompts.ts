@@ -35,13 +35,19 @@ export function splitWords(input: string): readonly string[] {
  * nothing; `$ARGUMENTS` is the input as typed. Words are put in once and not looked at again.
  */
 export function expandPlaceholders(template: string, input: string): string {
+  return expandTogether([template], input)[0]!;
+}
+
+/** The same for several texts of one command: the highest number is that of all of them. Input without a place goes to the end of the last. */
+export function expandTogether(templates: readonly string[], input: string): readonly string[] {
   const words = splitWords(input);
-  const numbers = [...template.matchAll(/\$([1-9]\d{0,2})/g)].map((match) => Number(match[1]));
-  const highest = Math.max(0, ...numbers);
-  if (highest === 0 && !template.includes('$ARGUMENTS')) return input.trim() === '' ? template : `${template}\n\n${input}`;
-  return template.replace(/\$(?:ARGUMENTS|([1-9]\d{0,2}))/g, (_whole, digits: string | undefined) => {
+  const highest = templates.reduce((most, template) => Math.max(most, ...[...template.matchAll(/\$([1-9]\d{0,2})/g)].map((match) => Number(match[1]))), 0);
+  if (highest === 0 && !templates.some((template) => template.includes('$ARGUMENTS'))) {
+    return input.trim() === '' ? templates : templates.map((template, index) => (index === templates.length - 1 ? `${template}\n\n${input}` : template));
+  }
+  return templates.map((template) => template.replace(/\$(?:ARGUMENTS|([1-9]\d{0,2}))/g, (_whole, digits: string | undefined) => {
     if (digits === undefined) return input;
     const number = Number(digits);
     return number === highest ? words.slice(number - 1).join(' ') : (words[number - 1] ?? '');
-  });
+  }));
 }

@@ -3,6 +3,7 @@ import { Failure } from '../base/failure.ts';
 import type { AnyFailure, Problem } from '../base/failure.ts';
 import { count } from '../base/text.ts';
 import { ruleText } from './permission.ts';
+import type { PinCheck } from './pins.ts';
 import type { Decision, ToolEntry } from './types.ts';
 
 /** The JSON that allows one tool, ready to be pasted. */
@@ -31,11 +32,20 @@ export function deniedByRule(entry: ToolEntry, decision: Decision): AnyFailure {
 export function notAllowed(entry: ToolEntry, decision: Decision, answer: 'no' | 'nobody', ruleFile: string | undefined, cause?: unknown): AnyFailure {
   const { rule } = decision;
   const file = ruleFile ?? 'the global configuration file';
-  const message = answer === 'no' ? 'the person who was asked said no' : `it needs a yes and nobody can be asked here (${lowerFirst(decision.why)})`;
+  const message = answer === 'no' ? 'the person who was asked said no' : `${lowerFirst(decision.why)}, and nobody can be asked here`;
   return new Failure('PERMISSION_DENIED', `Cannot call "${entry.id}": ${message}`, {
     stage: 'permission', origin: rule?.origin, cause,
     details: { tool: entry.id, why: answer === 'no' ? 'declined' : 'nobody', ...(rule === undefined ? {} : { rule: ruleText(rule) }) },
     hint: `${answer === 'no' ? 'To allow it always, add' : 'Add'} ${allowLine(entry.id)} to ${file}, or run it once with --allow ${entry.id} or --yes`,
+  });
+}
+
+/** `check`: what `checkPin` found; the members that changed are named, `diffText` shows how. */
+export function refusedByLock(entry: ToolEntry, check: Exclude<PinCheck, { kind: 'same' }>): AnyFailure {
+  const what = check.kind === 'new' ? 'it is not in zuno.lock.json' : `its definition is not the one in zuno.lock.json (changed: ${check.changes.map(({ field }) => field).join(', ')})`;
+  return new Failure('PERMISSION_DENIED', `Cannot call "${entry.id}": ${what}`, {
+    stage: 'permission', origin: entry.origin, details: { tool: entry.id, why: 'lock' },
+    hint: `See the difference with "zuno-lite mcp lock --check"; "zuno-lite mcp lock ${entry.server}" accepts it`,
   });
 }
 

@@ -1,5 +1,5 @@
 /** What a tool returned, as an ordered list of parts for a model or a terminal. Nothing a server sends vanishes without a word. */
-import { canonicalJson, isObject, parseJson } from '../base/json.ts';
+import { isObject, parseJson } from '../base/json.ts';
 import type { JsonObject } from '../base/json.ts';
 import { byteSize } from '../base/text.ts';
 import type { CallToolResult, ContentBlock, ResourceContents } from '../mcp/types.ts';
@@ -18,13 +18,22 @@ export const ERROR_PREFIX = 'MCP tool returned an error:';
 /** A result whose `_meta` says so brings its own words of error: no prefix. */
 const PRESENTATION = 'zcode/errorPresentation';
 
-/** Content blocks in the server's order, then the structured content unless a text block already is that JSON. */
+/**
+ * Content blocks in the server's order (empty texts say nothing), then the structured content unless a text block already is that JSON.
+ * A result without any content is shown as the JSON that it is, when there is more in it than emptiness.
+ */
 export function renderResult(result: CallToolResult): Rendered {
   const parts: Part[] = result.content.flatMap(renderBlock);
   const structured = structuredText(result);
   if (structured !== undefined) parts.push({ kind: 'text', text: structured });
-  if (parts.length === 0) parts.push({ kind: 'text', text: '' });
+  if (parts.length === 0) parts.push({ kind: 'text', text: bareText(result) });
   return { parts: result.isError && result._meta?.[PRESENTATION] !== 'message-only' ? withPrefix(parts) : parts, isError: result.isError };
+}
+
+/** A result of nothing but `_meta` or an empty structure still says that. */
+function bareText({ content, structuredContent, _meta }: CallToolResult): string {
+  if (structuredContent === undefined && (_meta === undefined || Object.keys(_meta).every((key) => key === PRESENTATION))) return '';
+  return JSON.stringify({ content, structuredContent, _meta });
 }
 
 function withPrefix(parts: readonly Part[]): readonly Part[] {
@@ -69,25 +78,31 @@ function renderLink(link: JsonObject): string {
 /** A resource as text under its header; a blob of an allowed image type as that image, any other blob as a note. */
 export function renderResource(resource: ResourceContents): Part[] {
   const header = `Resource: ${resource.uri}${resource.mimeType === undefined ? '' : `\nMIME: ${resource.mimeType}`}`;
-  if (typeof resource.text === 'string') return text(`${header}\n\n${resource.text}`);
-  if (typeof resource.blob !== 'string') return text(header);
+  const words = typeof resource.text === 'string' ? text(`${header}\n\n${resource.text}`) : [];
+  if (typeof resource.blob !== 'string') return words.length > 0 ? words : text(header);
   const image = examineImage(resource.blob, resource.mimeType);
-  if (image.ok) return [...text(header), ...renderImage(resource.blob, image.mediaType)];
+  if (image.ok) return [...(words.length > 0 ? words : text(header)), ...renderImage(resource.blob, image.mediaType)];
   const note = binary('resource blob', resource.blob, resource.mimeType);
-  return [{ ...note, text: `${header}\n${note.text}` }];
+  return [...words, words.length > 0 ? note : { ...note, text: `${header}\n${note.text}` }];
 }
 
 /** Empty structured content (null, `[]`, `{}`) says nothing; any scalar does. */
 function structuredText(result: CallToolResult): string | undefined {
   const value = result.structuredContent;
   if (value === undefined || value === null || (Array.isArray(value) && value.length === 0) || (isObject(value) && Object.keys(value).length === 0)) return undefined;
-  const canonical = canonicalJson(value);
   for (const block of result.content) {
-    if (block.type !== 'text') continue;
-    const same = parseJson(block.text);
-    if (same !== undefined && canonicalJson(same.value) === canonical) return undefined;
+    const said = block.type === 'text' ? parseJson(block.text) : undefined;
+    if (said !== undefined && sameJson(said.value, value)) return undefined;
   }
   return `Structured content:\n${JSON.stringify(value, null, 2)}`;
+}
+
+/** Goes no deeper than the shallower of the two: a text may nest as deep as its server likes. */
+function sameJson(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, index) => sameJson(item, b[index]));
+  if (!isObject(a) || !isObject(b)) return a === b;
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]));
 }
 
 /** All words of the parts, one blank line between them. */

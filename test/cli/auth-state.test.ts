@@ -9,7 +9,7 @@ import { momentText, relativeTime } from '../../src/cli/moments.ts';
 import { createStore } from '../../src/oauth/store.ts';
 import { freePort } from '../support/http-server.ts';
 import { addressIn, browse, guarded, onAddress, type Guarded } from './signing-in.ts';
-import { fixture } from './support.ts';
+import { fixture, unwrapped } from './support.ts';
 
 const HOUR = 3_600_000;
 const SECRET = 'never-shown-token';
@@ -222,7 +222,7 @@ test('a command that uses a server shows the address on a terminal, and goes on 
   const box = await guarded(t);
   const { status, stdout, stderr } = await box.run(['call', 'docs.read'], { terminal: { columns: 80 }, env: { DISPLAY: ':9', NO_COLOR: '1' }, onStderr: onAddress((address) => void browse(address)) });
   assert.deepEqual([status, stdout.replaceAll('\r\u001b[2K', '')], [0, 'with \n'], stderr);
-  assert.match(stderr, /zuno-lite mcp auth docs waits longer/);
+  assert.match(unwrapped(stderr), /zuno-lite mcp auth docs waits longer/);
   const other = await guarded(t);
   other.config({ permission: { mode: 'allow_all' } });
   other.file('zuno.json', JSON.stringify({ mcp: { docs: { type: 'remote', url: other.server.url } } }));

@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test';
 import { stripControls } from '../../src/base/text.ts';
 import { freePort } from '../support/http-server.ts';
 import { addressIn, browse, guarded, landingOf, onAddress, type Guarded } from './signing-in.ts';
-import { fixture } from './support.ts';
+import { fixture, unwrapped } from './support.ts';
 
 const PROMPT = 'Or paste the address that the browser ended on: ';
 const AGAIN = 'Paste the address again: ';
@@ -133,8 +133,8 @@ test('an address that is pasted races with the browser: wrapped by the terminal,
   const wrapped = async (screen: string): Promise<string> => (await landingOf(addressIn(stripControls(screen))!)).replace(/.{40}/g, '$&\n');
   const { status, stdout, stderr } = await box.run(['mcp', 'auth', 'docs'], { terminal: { columns: 60, raw: (on) => modes.push(on), answers: [[PROMPT, 'just-a-code'], [AGAIN, wrapped]] } });
   assert.equal(status, 0, stripControls(stderr));
-  assert.match(stripControls(stderr), /That address cannot be used: it is no address\. Copy the whole address from the address bar, a code alone cannot be checked/);
-  assert.match(stripControls(stderr), /No browser is opened: there is no display\. Open the address in one\./);
+  assert.match(unwrapped(stderr), /That address cannot be used: it is no address\. Copy the whole address from the address bar, a code alone cannot be checked/);
+  assert.match(unwrapped(stderr), /No browser is opened: there is no display\. Open the address in one\./);
   assert.match(stripControls(stdout), /Signed in to "docs"/);
   assert.deepEqual([modes.includes(true), modes.at(-1)], [true, false]);
 });
@@ -158,7 +158,7 @@ test('a redirect URL that is not on this machine can only be pasted: on a termin
   const box = await guarded(t, {}, { oauth: { redirectUri } });
   const pasted = await box.run(['mcp', 'auth', 'docs'], { terminal: { columns: 60, answers: [[PROMPT, (screen) => landingOf(addressIn(stripControls(screen))!)]] } });
   assert.equal(pasted.status, 0, stripControls(pasted.stderr));
-  assert.match(stripControls(pasted.stderr), /The browser will end at https:\/\/landing\.example\/done, which is not on this machine\. Paste the whole address from its address bar here\./);
+  assert.match(unwrapped(pasted.stderr), /The browser will end at https:\/\/landing\.example\/done, which is not on this machine\. Paste the whole address from its address bar here\./);
   const alone = await box.run(['mcp', 'auth', 'docs']);
   assert.deepEqual([alone.status, /Run the command on a terminal, where that address can be pasted/.test(alone.stderr), /next +Sign in on a terminal/.test(alone.stderr)], [6, true, true], alone.stderr);
 });
@@ -167,7 +167,7 @@ test('five wrong addresses end it', async (t) => {
   const box = await guarded(t);
   const { status, stderr } = await box.run(['mcp', 'auth', 'docs'], { terminal: { columns: 60, answers: [[PROMPT, 'a'], [AGAIN, 'b'], [AGAIN, 'http://127.0.0.1:1/x'], [AGAIN, '?code=a&state=b'], [AGAIN, 'c']] } });
   assert.equal(status, 6);
-  assert.match(stripControls(stderr), /none of the addresses belongs to this sign-in/);
+  assert.match(unwrapped(stderr), /none of the addresses belongs to this sign-in/);
 });
 
 /** A stand-in for the system's opener, which writes down what it is given. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { allowAll, demoServer, fixture, sandbox } from './support.ts';
@@ -209,4 +209,33 @@ test('warnings of a call go to stderr, --quiet drops remarks', async (t) => {
   assert.match((await run(['call', 'demo_picture'])).stderr, /--output DIR/);
   assert.equal((await run(['call', 'demo_picture', '--quiet'])).stderr, '');
   assert.match((await run(['call', 'demo_add', 'a=1', 'b=2', '--log-level', 'debug'])).status === 0 ? 'ok' : 'no', /ok/);
+});
+
+test('--output keeps what is too long to read, byte for byte, and shows its beginning (row 174)', async (t) => {
+  const { run, config, workspace } = sandbox(t);
+  config({ mcp: { fs: fixture('--tools=big,echo') }, ...allowAll });
+  const directory = path.join(workspace, 'kept');
+  const whole = (await run(['call', 'fs_big', 'bytes=1000000'])).stdout;
+  const { status, stdout } = await run(['call', 'fs_big', 'bytes=1000000', '--output', directory]);
+  assert.equal(status, 0);
+  assert.ok(stdout.length < 10_000, String(stdout.length));
+  assert.match(stdout, /\[text, 977 KiB in 1 line\] saved to .*fs_big-1\.txt$/m);
+  assert.equal(`${readFileSync(path.join(directory, 'fs_big-1.txt'), 'utf8')}\n`, whole);
+  const document = (await run(['call', 'fs_big', 'bytes=1000000', '--output', directory, '--json'])).json();
+  assert.deepEqual(document.saved, [path.join(directory, 'fs_big-2.txt')]);
+  assert.equal((await run(['call', 'fs_echo', 'text=x', '--output', directory])).stdout, '{"text":"x"}\n');
+});
+
+test('--output overwrites nothing and follows no link', { skip: process.platform === 'win32' }, async (t) => {
+  const { run, config, workspace, directory } = sandbox(t);
+  config({ mcp: { demo }, ...allowAll });
+  const kept = path.join(workspace, 'kept'), elsewhere = path.join(directory, 'elsewhere');
+  mkdirSync(kept);
+  writeFileSync(path.join(kept, 'demo_picture-1.png'), 'mine');
+  symlinkSync(elsewhere, path.join(kept, 'demo_picture-2.png'));
+  const { saved } = (await run(['call', 'demo_picture', '--output', kept, '--json'])).json();
+  assert.deepEqual(saved, [path.join(kept, 'demo_picture-3.png')]);
+  assert.deepEqual([readFileSync(path.join(kept, 'demo_picture-1.png'), 'utf8'), existsSync(elsewhere)], ['mine', false]);
+  writeFileSync(path.join(workspace, 'file'), '');
+  assert.equal((await run(['call', 'demo_picture', '--output', path.join(workspace, 'file')])).status, 3);
 });

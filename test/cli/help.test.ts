@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { stripControls } from '../../src/base/text.ts';
 import { commandRows } from '../../src/cli/commands/index.ts';
 import { version } from '../../src/base/version.ts';
 import { sandbox } from './support.ts';
@@ -77,11 +78,19 @@ test('an unknown option is refused with the nearest one', async (t) => {
   assert.match((await run(['--colour'])).stderr, /--no-color|unknown here/);
 });
 
-test('no command at all is wrong usage; --json tells it as one document', async (t) => {
+test('no command at all shows what there is: in short for all, the group for a group, a document with --json', async (t) => {
   const { run } = sandbox(t);
-  assert.equal((await run([])).status, 2);
-  assert.equal((await run(['mcp'])).status, 2);
-  const failed = await run(['--json']);
+  const { status, stdout, stderr } = await run([]);
+  assert.deepEqual([status, stderr], [0, '']);
+  assert.ok(stdout.split('\n').length < 20, stdout);
+  for (const text of ['mcp (add, ', 'tools, ', 'zuno-lite demo', 'zuno-lite mcp add NAME -- COMMAND', 'zuno-lite --help']) assert.ok(stdout.includes(text), text);
+  const group = await run(['mcp']);
+  assert.deepEqual([group.status, group.stdout], [0, (await run(['mcp', '--help'])).stdout]);
+  assert.equal((await run(['--json'])).json().commands.length, commandRows.length);
+});
+
+test('a failure with --json is one document and nothing else', async (t) => {
+  const failed = await sandbox(t).run(['nothing', '--json']);
   assert.equal(failed.status, 2);
   assert.equal(failed.stderr, '');
   const { ok, error } = failed.json();
@@ -89,6 +98,15 @@ test('no command at all is wrong usage; --json tells it as one document', async 
   assert.deepEqual(Object.keys(error), ['code', 'stage', 'message', 'cause', 'recovery', 'details', 'origin', 'hint']);
   assert.equal(error.code, 'USAGE');
   assert.equal(error.hint, 'zuno-lite --help');
+});
+
+test('help is broken between words on a narrow terminal, commands with a backslash', async (t) => {
+  const { run } = sandbox(t);
+  for (const args of [[], ['--help'], ['mcp', 'add', '--help'], ['call', '--help']]) {
+    const { stdout } = await run(args, { terminal: { columns: 60 } });
+    for (const line of stripControls(stdout).split('\n')) assert.ok(line.length <= 60, line);
+  }
+  assert.match((await run(['mcp', 'add', '--help'], { terminal: { columns: 60 } })).stdout, /\$ zuno-lite mcp add files -- npx -y \\\n +@modelcontextprotocol/);
 });
 
 test('operands are counted before anything is read', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { stripControls } from '../../src/base/text.ts';
 import { fixture, sandbox } from './support.ts';
 
 test('mcp list shows names, kinds and how the servers are (row 8)', async (t) => {
@@ -28,10 +29,10 @@ test('mcp list --json has every fact of the table (row 11)', async (t) => {
   const { run, config, globalFile } = sandbox(t);
   config({ mcp: { modern: { ...fixture('--era=modern', '--tools=echo'), timeout: 900 }, bad: { type: 'local', command: ['no-such-program-zl'] } } });
   const { servers } = (await run(['mcp', 'list', '--json'])).json();
-  const [modern, bad] = servers;
+  const [bad, modern] = servers;
   assert.deepEqual({ ...modern, target: '' }, {
     name: 'modern', status: 'connected', transport: 'stdio', target: '', layer: 'global', file: globalFile, line: 3, timeouts: { requestMs: 900, connectMs: 30_000 },
-    toolCount: 1, era: 'modern', protocolVersion: '2026-07-28', signInUrl: null, failureKind: null, error: null,
+    toolCount: 1, era: 'modern', protocolVersion: '2026-07-28', signInUrl: null, renamed: [], dropped: [], failureKind: null, error: null,
   });
   assert.equal(bad.failureKind, 'process_start_failed');
   assert.equal(bad.error.code, 'SPAWN_FAILED');
@@ -153,12 +154,84 @@ test('--timeout bounds a list: what was ready is shown, what was not is told', a
   assert.ok(performance.now() - startedAt < 4000);
   assert.equal(status, 0);
   assert.match(stdout, /^quick +connected/m);
-  assert.match(stdout, /^slow +not ready in time/m);
-  assert.match(stderr, /slow: Cannot finish within 1500 ms/);
+  assert.match(stdout, /^slow +still connecting/m);
+  assert.match(stderr, /slow: Cannot tell how the server "slow" is: it was still connecting after 1500 ms\n {2}next: zuno-lite mcp debug slow, or wait longer/);
+  const late = (await run(['mcp', 'list', '--timeout', '600', '--json'])).json().servers.find((one: any) => one.name === 'slow');
+  assert.deepEqual([late.status, late.error.code], ['connecting', 'TIMEOUT']);
   assert.match((await run(['tools', '--timeout', '1500'])).stdout, /^quick_echo/m);
   assert.equal((await run(['tools', 'slow', '--timeout', '300'])).status, 4);
   const probed = await run(['mcp', 'debug', 'slow', '--timeout', '300', '--json']);
   assert.deepEqual([probed.status, probed.json().error.code, probed.json().server.name], [4, 'TIMEOUT', 'slow']);
+});
+
+test('mcp list on a terminal shows quick servers while a slow one is waited for', async (t) => {
+  const { run, config } = sandbox(t);
+  config({ mcp: { slow: fixture('--initialize-ms=1500', '--tools=echo'), quick: fixture('--tools=echo') } });
+  let early = false;
+  const { status, stdout, stderr } = await run(['mcp', 'list'], { terminal: { columns: 120 }, onStderr: (text) => { early ||= /quick +connected.*\n.*slow +connecting/.test(stripControls(text)); } });
+  assert.equal(status, 0);
+  assert.ok(early, stderr);
+  assert.match(stripControls(stdout), /^quick +connected[^]*^slow +connected/m);
+  assert.doesNotMatch(stripControls(stdout), /connecting/);
+});
+
+test('Ctrl-C during mcp list shows what is known, marks the rest and exits with 130; with --json one document', async (t) => {
+  const { run, config } = sandbox(t);
+  config({ mcp: { slow: fixture('--initialize-ms=60000'), quick: fixture('--tools=echo') } });
+  const interrupted = (...more: string[]) => {
+    const running = run(['mcp', 'list', ...more]);
+    setTimeout(() => process.emit('SIGINT'), 900);
+    return running;
+  };
+  const { status, stdout } = await interrupted();
+  assert.equal(status, 130);
+  assert.match(stdout, /^quick +connected/m);
+  assert.match(stdout, /^slow +not probed \(canceled\)/m);
+  const canceled = await interrupted('--json');
+  const { ok, error, servers } = canceled.json();
+  assert.deepEqual([canceled.status, ok, error.code, servers.map((one: any) => [one.name, one.status, one.toolCount])], [130, false, 'CANCELED', [['quick', 'connected', 1], ['slow', 'not probed', null]]]);
+});
+
+test('mcp list tells names that had to be changed, and tools that were left out', async (t) => {
+  const { run, config } = sandbox(t);
+  config({ mcp: { good: fixture('--tools=x.y,x/y', '--bad-tool') } });
+  const { stderr } = await run(['mcp', 'list']);
+  assert.match(stderr, /good: tool "x[./]y" is called good_/);
+  assert.match(stderr, /good: tool ".*" is left out/);
+  const [good] = (await run(['mcp', 'list', '--json'])).json().servers;
+  assert.ok(good.renamed.length > 0 && good.dropped.length > 0);
+});
+
+test('what is wrong with an entry is told with its pointer, by every command', async (t) => {
+  const { run, config } = sandbox(t);
+  config({ mcp: { x: { type: 'local', command: 7 }, good: fixture('--tools=echo') }, ...{ permission: { mode: 'allow_all' } } });
+  for (const args of [['mcp', 'list'], ['call', 'good_echo']]) assert.match((await run(args)).stderr, /zuno\.json:\d+, mcp\.x\.command\)/, args.join(' '));
+});
+
+test('the home directory is ~ for people, and whole in JSON', async (t) => {
+  const { run, config, directory } = sandbox(t);
+  config({ mcp: { fs: { type: 'local', command: [`${directory}/bin/server`, `--data=${directory}/data`] } } });
+  for (const args of [['mcp', 'list', '--no-probe'], ['mcp', 'get', 'fs']]) {
+    const { stdout } = await run(args);
+    assert.match(stdout, /~\/bin\/server --data=~\/data/);
+    assert.match(stdout, /~\/config\/zuno\/zuno\.json/);
+    assert.ok(!stdout.includes(directory), stdout);
+  }
+  assert.ok((await run(['mcp', 'get', 'fs', '--json'])).json().server.command.startsWith(directory));
+});
+
+test('mcp ping waits for one answer, in both eras, and fails like everything else', async (t) => {
+  const { run, config } = sandbox(t);
+  config({ mcp: { old: { ...fixture(), enabled: false }, modern: fixture('--era=modern'), bad: { type: 'local', command: ['no-such-program-zl'] } } });
+  for (const name of ['old', 'modern']) {
+    const { status, stdout } = await run(['mcp', 'ping', name]);
+    assert.equal(status, 0);
+    assert.match(stdout, new RegExp(`^${name} {2}answers {2}in [\\d.]+ ms {2}connected in `));
+  }
+  const { ok, server, era, pingMs } = (await run(['mcp', 'ping', 'old', '--json'])).json();
+  assert.deepEqual([ok, server, era, typeof pingMs], [true, 'old', 'legacy', 'number']);
+  assert.equal((await run(['mcp', 'ping', 'bad'])).status, 4);
+  assert.equal((await run(['mcp', 'ping', 'nobody'])).status, 2);
 });
 
 test('a switch in another file is named as what disables, also by mcp enable', async (t) => {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stripControls } from '../../src/base/text.ts';
 import { onlooker } from '../../src/cli/person.ts';
-import { allowAll, demoServer, fixture, sandbox } from './support.ts';
+import { allowAll, demoServer, fixture, sandbox, unwrapped } from './support.ts';
 
 const demo = { type: 'local', command: [process.execPath, demoServer] };
 const APPROVE = '[n]o: ';
 
-test('on a terminal an ask shows server, tool and arguments with secrets masked, and takes the answer', async (t) => {
+test('on a terminal an ask shows server, tool and arguments with secrets masked, and takes the answer (row 138)', async (t) => {
   const { run, config } = sandbox(t);
   config({ mcp: { fs: fixture('--tools=echo') } });
   const { status, stdout, stderr } = await run(['call', 'fs_echo', 'text=hi', 'password=hunter22'], { terminal: { columns: 100, answers: [[APPROVE, 'what'], [APPROVE, 'o']] } });
@@ -18,7 +18,7 @@ test('on a terminal an ask shows server, tool and arguments with secrets masked,
   assert.match(shown, /server +fs$/m);
   assert.match(shown, /tool +echo/);
   assert.match(shown, /"text": "hi"/);
-  assert.match(shown, /Please answer o, a or n/);
+  assert.match(shown, /Please answer o or n/);
   assert.doesNotMatch(shown, /hunter22/);
 });
 
@@ -32,12 +32,41 @@ test('no, enter alone and the end of input refuse with exit 7', async (t) => {
   }
 });
 
-test('always is good for this run and says how to keep it', async (t) => {
+test('for one call "always" is not offered: the rule to add is shown instead', async (t) => {
   const { run, config } = sandbox(t);
   config({ mcp: { fs: fixture('--tools=echo') } });
-  const { status, stderr } = await run(['call', 'fs_echo'], { terminal: { columns: 100, answers: [[APPROVE, 'always']] } });
+  const { status, stderr } = await run(['call', 'fs_echo'], { terminal: { columns: 100, answers: [[APPROVE, 'always'], [APPROVE, 'o']] } });
   assert.equal(status, 0);
-  assert.match(stripControls(stderr), /"permission": \{ "rules": \{ "fs_echo": "allow" \} \}/);
+  const shown = stripControls(stderr);
+  assert.match(shown, /for always +add "permission": \{ "rules": \{ "fs_echo": "allow" \} \}/);
+  assert.match(shown, /^\[o\]nce {2}\[n\]o: /m);
+  assert.doesNotMatch(shown, /\[a\]lways/);
+});
+
+test('Ctrl-C and Ctrl-D at the prompt: what follows stands on a line of its own, and repeating is not both refused and advised', async (t) => {
+  const { run, config } = sandbox(t);
+  config({ mcp: { fs: fixture('--tools=echo') } });
+  const canceled = await run(['call', 'fs_echo'], { terminal: { columns: 100, answers: [[APPROVE, '\u0003']] } });
+  assert.equal(canceled.status, 130);
+  const shown = stripControls(canceled.stderr);
+  assert.match(shown, /\[n\]o: \nerror: Cannot call "fs_echo": it was canceled/);
+  assert.match(shown, /repeat +yes/);
+  assert.match(shown, /next +repeat the command when you want it/);
+  const ended = await run(['call', 'fs_echo'], { terminal: { columns: 100, answers: [[APPROVE, '\u0004']] } });
+  assert.equal(ended.status, 7);
+  assert.match(stripControls(ended.stderr), /\[n\]o: \nerror: Cannot call "fs_echo"/);
+});
+
+test('errors are broken between words on a narrow terminal, under their labels; nothing is broken in a pipe', async (t) => {
+  const { run, config } = sandbox(t);
+  config({ mcp: { bad: { type: 'local', command: ['no-such-program-zl'] } } });
+  const { stderr } = await run(['call', 'bad.x'], { terminal: { columns: 60 } });
+  const lines = stripControls(stderr).split('\n');
+  // A word that is longer than a line is the only thing that may be.
+  for (const line of lines) assert.ok([...line].length <= 60 || /\S{40,}/.test(line), line);
+  assert.ok(lines.some((line) => /^ {10}\S/.test(line)), stderr);
+  assert.match(unwrapped(stderr), /error: Cannot start "no-such-program-zl": no program of that name is on the PATH/);
+  assert.ok((await run(['call', 'bad.x'])).stderr.split('\n').every((line) => !/^ {10}\S/.test(line)));
 });
 
 test('a form of a server is filled in field by field, reviewed and sent', async (t) => {

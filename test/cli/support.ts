@@ -6,6 +6,7 @@ import * as path from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { stripControls } from '../../src/base/text.ts';
 import { main } from '../../src/cli/main.ts';
 import type { System } from '../../src/cli/terminal.ts';
 
@@ -75,6 +76,11 @@ export interface Sandbox {
   run(args: readonly string[], options?: RunOptions): Promise<Ran>;
   /** As a process of its own. */
   start(args: readonly string[], options?: { readonly env?: Readonly<Record<string, string>> }): ChildProcess;
+}
+
+/** Messages as they were before the terminal's width broke them, without codes. */
+export function unwrapped(screen: string): string {
+  return stripControls(screen).replace(/\n {2,}(?=\S)/g, ' ');
 }
 
 /** A local server entry for the fixture. */

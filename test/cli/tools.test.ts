@@ -9,13 +9,13 @@ test('tools lists signatures with what the policy says; --all adds the denied on
   config({ mcp: { demo }, permission: { rules: { demo_add: 'allow', demo_erase: 'deny' } } });
   const { status, stdout, stderr } = await run(['tools']);
   assert.equal(status, 0);
-  assert.match(stdout, /^TOOL +MAY +DESCRIPTION$/m);
-  assert.match(stdout, /^demo_add\(a: number, b: number\) +allow +Adds two numbers\.$/m);
-  assert.match(stdout, /^demo_note\(text: string, tags\?: string\[\]\) +ask /m);
+  assert.match(stdout, /^TOOL\tMAY\tDESCRIPTION$/m);
+  assert.match(stdout, /^demo_add\(a: number, b: number\)\tallow\tAdds two numbers\.$/m);
+  assert.match(stdout, /^demo_note\(text: string, tags\?: string\[\]\)\task\t/m);
   assert.doesNotMatch(stdout, /demo_erase/);
-  assert.match(stderr, /1 more denied by the policy; --all shows them/);
+  assert.match(stderr, /1 more kept out by the policy; --all shows them/);
   const all = await run(['tools', 'demo', '--all']);
-  assert.match(all.stdout, /^demo_erase\(\) +deny +.*demo_erase.* +Erases all notes\.$/m);
+  assert.match(all.stdout, /^demo_erase\(\)\tdeny\t.*demo_erase.*\tErases all notes\.$/m);
   const document = (await run(['tools', '--json'])).json();
   assert.deepEqual([document.tools.length, document.denied, document.tools[0].id, document.tools[0].effect, document.tools[0].inputSchema], [5, 1, 'demo_add', 'allow', undefined]);
 });

@@ -10,7 +10,7 @@ import { fixture, sandbox } from './support.ts';
 
 const busy = new Failure('HTTP_STATUS', 'Cannot use it', { stage: 'list', recovery: 'retryable', details: { status: 503, url: '', excerpt: '' } }) as AnyFailure;
 const cut = new Failure('CONNECTION_CLOSED', 'Cannot use it', { stage: 'list', recovery: 'retryable', details: {} }) as AnyFailure;
-const status = (name: string, state: ServerStatus['state'], more: Partial<ServerStatus> = {}): ServerStatus => ({ name, state, transport: 'http', origin: undefined, timings: [], attempts: [], updatedAt: 0, ...more });
+const status = (name: string, state: ServerStatus['state'], more: Partial<ServerStatus> = {}): ServerStatus => ({ name, state, transport: 'http', origin: undefined, timings: [], attempts: [], timeouts: { requestMs: 5000, connectMs: 30_000 }, updatedAt: 0, ...more });
 const retry = (server: string, failure: AnyFailure): [string, ServerRetry] => [server, { server, attempt: 1, tries: 3, waitMs: 2000, failure }];
 
 test('waitingText() names who is still waited for, and why again', () => {

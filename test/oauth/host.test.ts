@@ -11,6 +11,7 @@ import { projectOAuthKeys } from '../../src/config/entries.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { createConnect } from '../../src/host/connect.ts';
 import { createConnections } from '../../src/host/connections.ts';
+import { createEvents } from '../../src/host/events.ts';
 import { createSignIns } from '../../src/host/sign-in.ts';
 import { settingsProblems } from '../../src/oauth/settings.ts';
 import { createProcessTrees } from '../../src/transports/process-tree.ts';
@@ -103,7 +104,7 @@ test('a sign-in that takes longer than the wait goes on, and the server opens at
     environment: {}, workspace: directory, trees, log: silentLog, clientInfo: { name: 'test', version: '0' }, life: 'session', answersFor: () => ({}), memoryFor: () => undefined,
     data: paths.data, signIns, interactionFor: () => interaction, identityFor: () => undefined,
   });
-  const connections = createConnections(config, connect, { waitingAt: signIns.waitingAt });
+  const connections = createConnections(config, { connect, events: createEvents(), waitingAt: signIns.waitingAt });
   t.after(async () => { signIns.close(); await connections.close(); await trees.close(); });
   const failure = await refused(connections.open('docs'));
   assert.deepEqual([failure.code, failure.details], ['LOGIN_REQUIRED', { error: 'login_in_progress', url: visits[0]!.url }]);

@@ -1,6 +1,5 @@
 import { withContext } from '../../base/failure.ts';
 import type { AnyFailure } from '../../base/failure.ts';
-import type { Rule } from '../../config/types.ts';
 import type { Host } from '../../host/types.ts';
 import type { CallToolResult } from '../../mcp/types.ts';
 import type { Outcome, ToolEntry } from '../../registry/types.ts';
@@ -8,12 +7,8 @@ import type { Command, Context } from '../command.ts';
 import { EXIT_OK, EXIT_TOOL_ERROR } from '../exit.ts';
 import { openConfig } from '../open.ts';
 import { elicitOption, withPerson } from '../person.ts';
+import { policyOf, policyOptions, yesOption } from '../policy.ts';
 import { dim, red, yellow } from '../span.ts';
-
-/** `--allow PATTERN` as a rule: it settles an ask and never beats a deny of the configuration. */
-export function allowRules(patterns: readonly string[]): Rule[] {
-  return patterns.map((key) => ({ key, pattern: '*', effect: 'allow', origin: { file: '--allow', layer: 'arguments' } }));
-}
 
 async function present(context: Context, entry: ToolEntry, result: CallToolResult, warnings: readonly string[]): Promise<number> {
   const { terminal, json, parsed } = context;
@@ -22,11 +17,11 @@ async function present(context: Context, entry: ToolEntry, result: CallToolResul
   const keep = directory === undefined ? undefined : await createKeep(directory, entry.id);
   const status = result.isError ? EXIT_TOOL_ERROR : EXIT_OK;
   if (json) {
-    const saved = keep === undefined ? [] : await saveResult(result, keep);
+    const saved = keep === undefined ? [] : saveResult(result, keep);
     terminal.document({ ok: true, outcome: result.isError ? 'tool_error' : 'ok', id: entry.id, server: entry.server, tool: entry.tool, result: rawResult(result), warnings, saved });
     return status;
   }
-  await showResult(terminal, result, keep);
+  showResult(terminal, result, keep);
   if (keep === undefined && result.content.some(({ type }) => type === 'image' || type === 'audio')) terminal.note(dim('--output DIR saves what is not text'));
   for (const warning of warnings) terminal.note(yellow('warning: '), warning);
   if (result.isError) terminal.alert(red('error: '), `the tool "${entry.id}" reported an error (it ran; what it said is above)`);
@@ -62,7 +57,7 @@ async function call(context: Context, host: Host): Promise<number> {
 async function run(context: Context): Promise<number> {
   const { parsed } = context;
   const config = await openConfig(context);
-  return withPerson(context, { config, rules: allowRules(parsed.all('allow')), assumeYes: parsed.has('yes') }, (host) => call(context, host));
+  return withPerson(context, { config, ...policyOf(parsed) }, (host) => call(context, host));
 }
 
 export const command: Command = {
@@ -70,9 +65,8 @@ export const command: Command = {
   operands: ['TOOL', '[key=value]...'],
   options: [
     { name: 'args', value: 'JSON', summary: 'arguments as one JSON object; @FILE reads a file, - standard input; key=value words are laid over it' },
-    { name: 'yes', short: 'y', summary: 'answers every question of the policy with yes; deny rules hold' },
-    { name: 'allow', value: 'PATTERN', repeat: true, summary: 'allows tools by name or pattern for this run; deny rules hold' },
-    { name: 'output', short: 'o', value: 'DIR', summary: 'saves images, audio and other bytes of the result there' },
+    yesOption, ...policyOptions,
+    { name: 'output', short: 'o', value: 'DIR', summary: 'saves images, audio and other bytes of the result there, and text that is too long to read' },
     elicitOption,
   ],
   examples: [

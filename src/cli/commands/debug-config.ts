@@ -25,7 +25,7 @@ function showLayers({ terminal }: Context, loaded: LoadedConfig, all: boolean): 
     shown.map((state) => {
       const how = standing(loaded, state);
       return [state.kind, how === 'trusted' ? how : how === 'admitted' ? green(how) : yellow(how), state.state === 'absent' ? dim('absent') : 'loaded', state.source];
-    }), 2);
+    }), { indent: 2 });
 }
 
 function showValues({ terminal }: Context, values: readonly ShownValue[]): void {
@@ -33,7 +33,7 @@ function showValues({ terminal }: Context, values: readonly ShownValue[]): void 
     [bold(value.key), valueText(value.value), placeText(value.origin)],
     ...value.shadowed.map((below) => [dim('  over'), dim(valueText(below.value)), dim(placeText(below.origin))]),
   ]);
-  terminal.table([{ title: 'KEY' }, { title: 'VALUE', shrink: 1, least: 16 }, { title: 'FROM', shrink: 2, least: 28, cut: 'start' }], rows, 2);
+  terminal.table([{ title: 'KEY' }, { title: 'VALUE', shrink: 1, least: 16 }, { title: 'FROM', shrink: 2, least: 28, cut: 'start' }], rows, { indent: 2 });
 }
 
 async function run(context: Context): Promise<number> {

@@ -84,7 +84,7 @@ async function play({ context, host, teller, entries }: Scene, tool: string, arg
   if (signal.aborted && 'failure' in outcome) throw outcome.failure;
   if (json) return;
   if ('failure' in outcome) for (const line of explain(outcome.failure)) terminal.print(...line);
-  else await showResult(terminal, outcome.result);
+  else showResult(terminal, outcome.result);
   if (steps > 0) terminal.print(dim(`(${steps} progress notices on the way; on a terminal they are one live line)`));
 }
 
@@ -115,7 +115,7 @@ function showServer({ context, teller }: Pick<Scene, 'context' | 'teller'>, { cl
 function showTools({ context, host, teller, entries }: Scene): void {
   const facts = { tools: entries.map((entry) => ({ id: entry.id, signature: signature({ ...entry.definition, name: entry.tool }, entry.id), effect: host.decide(entry).effect })) };
   teller.step('tools', 'Its tools, each with what the policy says of it: allow, ask or deny.', facts);
-  if (!context.json) context.terminal.table([{ title: 'TOOL', shrink: 1 }, { title: 'MAY' }], facts.tools.map((tool) => [tool.signature, tool.effect]), INDENT.length);
+  if (!context.json) context.terminal.table([{ title: 'TOOL', shrink: 1 }, { title: 'MAY' }], facts.tools.map((tool) => [tool.signature, tool.effect]), { indent: INDENT.length });
 }
 
 function isGone(pid: number): boolean {

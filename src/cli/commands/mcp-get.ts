@@ -3,11 +3,13 @@ import type { Command, Context } from '../command.ts';
 import { certificatesOf, entryDocument, maskedTemplate, targetOf, transportOf } from '../entry-view.ts';
 import { EXIT_OK } from '../exit.ts';
 import { originText } from '../explain.ts';
-import { entryOf, openConfig } from '../open.ts';
+import { abridged } from '../home.ts';
+import { entryOf, openConfig, pathsOf } from '../open.ts';
 import { bold, dim } from '../span.ts';
 
-function show({ terminal }: Context, entry: ServerEntry): void {
-  const row = (name: string, text: string): void => terminal.print(dim(`  ${name.padEnd(11)} `), text);
+function show(context: Context, entry: ServerEntry): void {
+  const { terminal } = context, { home } = pathsOf(context);
+  const row = (name: string, text: string): void => terminal.print(dim(`  ${name.padEnd(11)} `), abridged(text, home));
   terminal.print(bold(entry.name), entry.enabled ? '' : dim('  (disabled)'));
   row('transport', transportOf(entry));
   row(entry.kind === 'local' ? 'command' : 'url', targetOf(entry));

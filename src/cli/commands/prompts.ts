@@ -11,6 +11,7 @@ interface Found { readonly server: string; readonly prompt: Prompt }
 
 const argumentsOf = ({ prompt }: Found): string => (prompt.arguments ?? []).map(({ name, required }) => (required === true ? `${name}=…` : `[${name}=…]`)).join(' ');
 
+/** Texts of the configuration stand among the prompts; where both have one key, the prompt of the server counts. */
 async function list(context: Context, host: Host, names: readonly string[], named: boolean): Promise<number> {
   const { signal, terminal } = context;
   const { items, failures: found } = await eachServer<Found>(host, names, signal, async ({ entry, client }) => {
@@ -19,12 +20,15 @@ async function list(context: Context, host: Host, names: readonly string[], name
     return listing.items.map((prompt) => ({ server: entry.name, prompt }));
   });
   const failures = settledFailures(context, found);
-  if (items.length === 0 && failures[0] !== undefined && (named || failures.length === names.length)) throw failures[0].failure;
+  const keys = new Set(items.map(({ server, prompt }) => `${server}:${prompt.name}`));
+  const commands = named ? [] : [...host.config.commands.values()].filter(({ key }) => !keys.has(key));
+  if (items.length === 0 && commands.length === 0 && failures[0] !== undefined && (named || failures.length === names.length)) throw failures[0].failure;
   if (context.json) {
-    terminal.document({ ok: true, prompts: items.map(({ server, prompt }) => ({ server, key: `${server}:${prompt.name}`, ...prompt })), failures: failures.map(({ server, failure }) => ({ server, error: failureDocument(failure) })) });
+    terminal.document({ ok: true, prompts: items.map(({ server, prompt }) => ({ server, key: `${server}:${prompt.name}`, ...prompt })), commands: commands.map(({ key, description, origin }) => ({ key, description: description ?? null, origin })), failures: failures.map(({ server, failure }) => ({ server, error: failureDocument(failure) })) });
     return EXIT_OK;
   }
-  if (items.length > 0) terminal.table([{ title: 'PROMPT' }, { title: 'ARGUMENTS', shrink: 1 }, { title: 'DESCRIPTION', shrink: 2 }], items.map((one) => [bold(`${one.server}:${one.prompt.name}`), argumentsOf(one), oneLine(one.prompt.description ?? one.prompt.title ?? '')]));
+  const rows = [...items.map((one) => [bold(`${one.server}:${one.prompt.name}`), argumentsOf(one), oneLine(one.prompt.description ?? one.prompt.title ?? '')]), ...commands.map(({ key, description }) => [bold(key), '', oneLine(description ?? '')])];
+  if (rows.length > 0) terminal.table([{ title: 'PROMPT' }, { title: 'ARGUMENTS', shrink: 1 }, { title: 'DESCRIPTION', shrink: 2 }], rows);
   else terminal.note(dim('No prompts: none of the servers offers any'));
   tellFailures(context, failures);
   return EXIT_OK;
@@ -41,6 +45,6 @@ export const command: Command = {
   usage: ['prompts [SERVER]'],
   operands: ['[SERVER]'],
   options: [],
-  examples: [{ line: 'prompts', about: 'of all enabled servers, each with its arguments:' }],
+  examples: [{ line: 'prompts', about: 'of all enabled servers, each with its arguments, and the commands of the configuration:' }],
   run,
 };

@@ -5,6 +5,8 @@ import type { Command, Context } from '../command.ts';
 import { EXIT_OK } from '../exit.ts';
 import { failureDocument } from '../explain.ts';
 import { eachServer, enabledServers, entryOf, openConfig, tellFailures, settledFailures, withHost } from '../open.ts';
+import { yesOption } from '../policy.ts';
+import { admitReading } from '../reading.ts';
 import { bold, dim } from '../span.ts';
 
 type Found = { readonly server: string } & ({ readonly kind: 'resource'; readonly item: Resource } | { readonly kind: 'template'; readonly item: ResourceTemplate });
@@ -19,18 +21,18 @@ function show({ terminal }: Context, found: readonly Found[]): void {
 }
 
 async function list(context: Context, host: Host, names: readonly string[], named: boolean): Promise<number> {
-  const { signal } = context;
+  const { signal } = context, onlyTemplates = context.parsed.has('templates');
   const { items, failures: found } = await eachServer<Found>(host, names, signal, async ({ entry, client }) => {
     if (client.capabilities.resources === undefined) return [];
-    const [resources, templates] = await Promise.all([client.listResources({ signal }), client.listResourceTemplates({ signal })]);
+    const [resources, templates] = await Promise.all([onlyTemplates ? { items: [] } : client.listResources({ signal }), client.listResourceTemplates({ signal })]);
     return [...resources.items.map((item) => ({ server: entry.name, kind: 'resource' as const, item })), ...templates.items.map((item) => ({ server: entry.name, kind: 'template' as const, item }))];
   });
   const failures = settledFailures(context, found);
   if (items.length === 0 && failures[0] !== undefined && (named || failures.length === names.length)) throw failures[0].failure;
-  const compare = (a: Found, b: Found): number => (a.server === b.server ? (keyOf(a) < keyOf(b) ? -1 : 1) : a.server < b.server ? -1 : 1);
-  const sorted = [...items].sort(compare);
+  const rank = ({ server, item, ...rest }: Found): readonly string[] => [server, item.name, keyOf({ server, item, ...rest } as Found)];
+  const sorted = [...items].sort((a, b) => { const [left, right] = [rank(a), rank(b)], at = left.findIndex((text, index) => text !== right[index]); return at < 0 ? 0 : left[at]! < right[at]! ? -1 : 1; });
   if (context.json) {
-    const of = (kind: Found['kind']): object[] => sorted.filter((one) => one.kind === kind).map((one) => ({ server: one.server, ...one.item }));
+    const of = (kind: Found['kind']): object[] => sorted.filter((one) => one.kind === kind).map((one) => ({ ...one.item, server: one.server }));
     context.terminal.document({ ok: true, resources: of('resource'), templates: of('template'), failures: failures.map(({ server, failure }) => ({ server, error: failureDocument(failure) })) });
     return EXIT_OK;
   }
@@ -44,13 +46,14 @@ async function run(context: Context): Promise<number> {
   const config = await openConfig(context);
   const name = context.parsed.operands[0];
   const names = name === undefined ? enabledServers(config) : [entryOf(config, name).name];
+  await admitReading(context, config, context.parsed.has('templates') ? 'list_mcp_resource_templates' : 'list_mcp_resources', name === undefined ? {} : { server: name });
   return withHost(context, { config }, (host) => list(context, host, names, name !== undefined));
 }
 
 export const command: Command = {
-  usage: ['resources [SERVER]'],
+  usage: ['resources [SERVER] [--templates]'],
   operands: ['[SERVER]'],
-  options: [],
+  options: [{ name: 'templates', summary: 'only the templates' }, yesOption],
   examples: [
     { line: 'resources', about: 'of all enabled servers:' },
     { line: 'resources docs --json', about: 'of one server, for a script:' },

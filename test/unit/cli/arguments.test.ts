@@ -85,3 +85,13 @@ test('typeText() leaves text alone where alternatives accept a string', () => {
   assert.deepEqual(typeText('3', { oneOf: [{ type: 'null' }, { type: 'integer' }] }, {}), { value: 3 });
   assert.deepEqual(typeText('x', { anyOf: [{}, { type: 'integer' }] }, {}), { value: 'x' });
 });
+
+test('--args that is no JSON is told with line, column and what stands there, without what is inside texts', async () => {
+  const told = (base: string): Promise<string> => type([], { base }).then(() => 'nothing', (error: Error) => error.message);
+  assert.match(await told('{"text": "secret-words"\n "count": 1}'), /^Cannot read --args: it is not valid JSON: line 2, column 2: a comma/);
+  assert.match(await told('{"text": "secret-words" "count": 1}'), /line 1, column 25: a comma or \} is due here \(near: \{"text": "…"\)$/);
+  assert.match(await told('{"text": "x",}'), /commas at an end are not JSON$/);
+  assert.equal(await told(' '), 'Cannot read --args: it is not valid JSON: it is empty');
+  assert.equal(await told('[1]'), 'Cannot read --args: it is not a JSON object');
+  assert.match(await told('@file'), /^Cannot read --args "@file": it is not valid JSON: line 1, column 1/);
+});

@@ -19,6 +19,38 @@ test('print() strips what others put in and keeps only its own styles', () => {
   assert.equal(out.text, '\u001b[31mab\u001b[39mc\n');
 });
 
+test('liveLines() replaces a whole block, cut to the columns and rows at hand, and gives way to other lines', () => {
+  const err = sink({ isTTY: true, columns: 12, rows: 4 });
+  const terminal = createTerminal(system({ stderr: err }));
+  terminal.liveLines((width) => [[`${width} wide and long`], ['a\nb', red('\u001b[2Jred that is too long'), 'gone']]);
+  assert.equal(err.text, '\r\u001b[2K11 wide an…\na b\u001b[31mred tha…\u001b[39m');
+  err.text = '';
+  terminal.liveLines(() => [['1'], ['2'], ['3'], ['4'], ['5']]);
+  assert.equal(err.text, '\r\u001b[2K\u001b[1A\r\u001b[2K1\n2\n3');
+  err.text = '';
+  terminal.alert('x');
+  assert.equal(err.text, '\r\u001b[2K\u001b[1A\r\u001b[2K\u001b[1A\r\u001b[2Kx\n');
+  const pipe = sink();
+  createTerminal(system({ stderr: pipe })).liveLines(() => [['x']]);
+  assert.equal(pipe.text, '');
+});
+
+test('alert() and note() are broken between words on a terminal only', () => {
+  const err = sink({ isTTY: true, columns: 24 }), pipe = sink();
+  createTerminal(system({ stderr: err })).alert('a sentence that is longer than the line');
+  assert.equal(err.text, 'a sentence that is\n  longer than the line\n');
+  createTerminal(system({ stderr: pipe })).note('a sentence that is longer than the line');
+  assert.equal(pipe.text, 'a sentence that is longer than the line\n');
+});
+
+test('table() in a pipe has a tab between all columns where that is wished for, and the terminal its aligned ones', () => {
+  const rows = [['a', '', 'x  y']], columns = [{ title: 'A' }, { title: 'B' }, { title: 'C' }];
+  const pipe = sink(), tty = sink({ isTTY: true, columns: 80 });
+  createTerminal(system({ stdout: pipe })).table(columns, rows, { piped: 'tabs' });
+  createTerminal(system({ stdout: tty }), { color: false }).table(columns, rows, { piped: 'tabs' });
+  assert.deepEqual([pipe.text, tty.text], ['A\tB\tC\na\t\tx  y\n', 'A  C\na  x  y\n']);
+});
+
 test('note() is dropped by quiet, alert() is not', () => {
   const err = sink();
   const terminal = createTerminal(system({ stderr: err }), { quiet: true });
