@@ -131,5 +131,5 @@ export function nextStep(entry: ServerEntry, failure: AnyFailure): string {
   if (entry.kind === 'remote' && entry.transport !== 'auto' && failure.code === 'HTTP_STATUS' && [400, 404, 405].includes(failure.details.status)) {
     return `${next === own ? 'Check the path of the url' : next}; or let both HTTP transports be tried: zuno-lite mcp set ${entry.name} --unset transport`;
   }
-  return next === own ? `${own} --log-level debug` : next;
+  return next.endsWith(own) ? `${next} --log-level debug` : next;
 }

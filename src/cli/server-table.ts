@@ -3,6 +3,7 @@ import type { AnyFailure, Origin } from '../base/failure.ts';
 import { Failure } from '../base/failure.ts';
 import { oneLine } from '../base/text.ts';
 import type { Config, Timeouts } from '../config/types.ts';
+import { failureKind } from '../host/failure-kinds.ts';
 import type { ServerRetry, ServerStatus, ToolListing } from '../host/types.ts';
 import { targetOf, transportOf } from './entry-view.ts';
 import { failureDocument, placeText } from './explain.ts';
@@ -44,7 +45,7 @@ export function rowsOf(config: Config, statuses: readonly ServerStatus[] | undef
 
 /** Whether something of it is still waited for: a connection, its tools, or the next try. */
 export function isPending({ name, state, toolCount, failure }: ServerStatus, retries: ReadonlyMap<string, ServerRetry>): boolean {
-  return state === 'idle' || state === 'connecting' || (state === 'connected' && toolCount === undefined && failure === undefined) || (state === 'failed' && retries.get(name)?.failure === failure);
+  return state === 'idle' || state === 'connecting' || (state === 'connected' && toolCount === undefined && (failure === undefined || failure.code === 'CANCELED')) || (state === 'failed' && retries.get(name)?.failure === failure);
 }
 
 /** Rows once nobody waits any more: what was not ready has a failure that says so. */
@@ -58,6 +59,12 @@ export function unfinished(rows: readonly Row[], pending: ReadonlySet<string>, e
   });
 }
 
+/** The status knows it, unless the failure is that of a wait which was given up. */
+function kindOf({ failure, probed, status }: Row): string | null {
+  if (failure === undefined || failure === probed?.failure) return probed?.failureKind ?? (status === 'invalid' ? 'config_invalid' : null);
+  return failure.code === 'CANCELED' ? null : failureKind(failure, false);
+}
+
 export function rowDocument(row: Row, { renamed, dropped }: Pick<ToolListing, 'renamed' | 'dropped'>): object {
   return {
     name: row.name, status: row.status, transport: row.transport, target: row.target,
@@ -66,7 +73,7 @@ export function rowDocument(row: Row, { renamed, dropped }: Pick<ToolListing, 'r
     signInUrl: row.signInUrl ?? null,
     renamed: renamed.filter(({ server }) => server === row.name).map(({ tool, id, reason }) => ({ tool, id, reason })),
     dropped: dropped.filter(({ server }) => server === row.name).map(({ name, reason }) => ({ name, reason })),
-    failureKind: row.probed?.failureKind ?? (row.status === 'invalid' ? 'config_invalid' : null),
+    failureKind: kindOf(row),
     error: row.failure !== undefined ? failureDocument(row.failure) : row.problem !== undefined ? { code: 'CONFIG_INVALID', pointer: row.problem.pointer, message: row.problem.message, origin: row.origin } : null,
   };
 }

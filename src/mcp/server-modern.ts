@@ -27,6 +27,8 @@ export interface ModernOptions {
 export interface ModernServing {
   serve(request: Request, exchange: Exchange, connection?: object): void;
   readonly suspended: number;
+  /** Gives up the suspended calls of a connection that has ended. */
+  release(connection: object): void;
   close(): void;
 }
 
@@ -43,13 +45,13 @@ export function createModernServing(options: ModernOptions): ModernServing {
     const { served, release } = await options.open({ era: 'modern', revision, principal: exchange.principal, clientInfo, clientCapabilities }, connection);
     try {
       if (exchange.signal.aborted) { exchange.answer(undefined, 200); return; }
-      await answer(served, envelope, exchange);
+      await answer(served, envelope, exchange, connection);
     } finally {
       await release();
     }
   }
 
-  async function answer(served: Served, envelope: Envelope, exchange: Exchange): Promise<void> {
+  async function answer(served: Served, envelope: Envelope, exchange: Exchange, connection: object | undefined): Promise<void> {
     const { method, params } = envelope;
     if (method === 'subscriptions/listen') { await listen(served, envelope, exchange, subscriptions); return; }
     const discovers = method === 'server/discover';
@@ -60,7 +62,7 @@ export function createModernServing(options: ModernOptions): ModernServing {
       served, envelope, exchange, input: discovers ? undefined : givenInput(envelope, binding),
       run: (context) => (discovers ? Promise.resolve(discovered(served)) : runMethod(served, method, params, context)),
       suspend: (waiting) => {
-        const id = suspended.hold(waiting);
+        const id = suspended.hold(waiting, connection);
         return id === undefined ? undefined : seal.seal({ call: id }, binding);
       },
       seal: (state) => seal.seal({ state }, binding),
@@ -112,6 +114,7 @@ export function createModernServing(options: ModernOptions): ModernServing {
       });
     },
     get suspended() { return suspended.size; },
+    release: suspended.drop,
     close() {
       for (const end of [...subscriptions]) end();
       suspended.close();

@@ -55,8 +55,9 @@ export async function servePeer(engine: ServerEngine, transport: Transport, opti
       case 'request': onRequest(message.message, engine.eraOf(message)); return;
       case 'notification': {
         const { method, params } = message.message;
-        if (method === 'notifications/cancelled' && isObject(params)) running.get(params['requestId'] as Id)?.abort();
         session?.receive(message);
+        // The engine does not answer what was given up.
+        if (method === 'notifications/cancelled' && isObject(params)) running.get(params['requestId'] as Id)?.abort();
         return;
       }
       case 'refused': if (message.message.of === 'request') post(encodeError(message.message.id, { code: codes.invalidRequest, message: `The request nests deeper than ${limits.jsonDepth} levels` })); return;
@@ -76,16 +77,20 @@ export async function servePeer(engine: ServerEngine, transport: Transport, opti
     const abort = new AbortController();
     const startedAt = performance.now();
     running.set(id, abort);
+    const over = (): void => {
+      if (running.get(id) !== abort) return;
+      running.delete(id);
+      options.onRequest?.({ method: request.method, era: era === 'modern' ? 'modern' : 'legacy', ms: performance.now() - startedAt });
+      if (running.size === 0) idle?.();
+    };
+    abort.signal.addEventListener('abort', over, { once: true });
     const exchange: Exchange = {
       principal, signal: abort.signal,
-      send: post,
+      send: (text, dispensable) => !abort.signal.aborted && post(text, dispensable),
       answer(text) {
-        if (running.get(id) !== abort) return;
-        running.delete(id);
         // A canceled request wants no answer any more (MCP, cancellation).
         if (text !== undefined && !abort.signal.aborted) post(text);
-        options.onRequest?.({ method: request.method, era: era === 'modern' ? 'modern' : 'legacy', ms: performance.now() - startedAt });
-        if (running.size === 0) idle?.();
+        over();
       },
     };
     if (era === 'modern') { engine.serve(request, exchange, connection); return; }

@@ -51,6 +51,7 @@ export function createServer({ serve, onFault = () => {}, askMs = limits.serverA
     serve: modern.serve,
     openSession: (carrier) => createLegacySession({ carrier, open, close: closeServed, onFault, askMs }),
     async release(connection) {
+      modern.release(connection);
       const opening = connections.get(connection);
       connections.delete(connection);
       const served = await opening?.catch(() => undefined);

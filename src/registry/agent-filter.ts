@@ -41,8 +41,3 @@ export function createAgentFilter({ tools, readOnly, rules }: AgentScope, server
     },
   };
 }
-
-/** One entry by itself. */
-export function inheritable(entry: ToolEntry, agent: AgentScope, servers: readonly string[] = []): Inheritance {
-  return createAgentFilter(agent, servers).inheritable(entry);
-}

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { limits } from '../base/limits.ts';
-import { byteSize, count } from '../base/text.ts';
+import { byteSize, count, shorten } from '../base/text.ts';
 import { extensionOf } from './images.ts';
 import { sanitize } from './names.ts';
 import { textOf } from './results.ts';
@@ -56,13 +56,15 @@ export interface Fitted {
 /** Room kept for the note that tells where the rest is. */
 const NOTE_BYTES = 1_024;
 
-/** Cuts the text of all parts together to the bounds, in order; pictures and notes of size stay. */
+/** Cuts the text of all parts together to the bounds, in order. Pictures stay, and notes about other parts stay whole and count. */
 export function fitText(parts: readonly Part[], maxBytes: number = limits.modelTextBytes, maxLines: number = limits.modelTextLines): Fitted {
-  const words = parts.filter((part) => part.kind === 'text');
-  const all = textOf(words);
-  const { cut, bytes, lines } = previewText(all, maxBytes, maxLines);
+  const notes = parts.filter((part) => part.kind !== 'text').map((part) => previewText(part.text));
+  let leftBytes = maxBytes - notes.reduce((sum, note) => sum + note.bytes + 2, 0), leftLines = maxLines - notes.reduce((sum, note) => sum + note.lines + 1, 0);
+  const all = textOf(parts.filter((part) => part.kind === 'text'));
+  const { cut, bytes, lines } = previewText(all, Math.max(0, leftBytes), Math.max(1, leftLines));
   if (!cut) return { parts };
-  let leftBytes = Math.max(0, maxBytes - NOTE_BYTES), leftLines = Math.max(1, maxLines - 2);
+  leftBytes = Math.max(0, leftBytes - NOTE_BYTES);
+  leftLines = Math.max(1, leftLines - 2);
   const kept: Part[] = [];
   for (const part of parts) {
     if (part.kind !== 'text') { kept.push(part); continue; }
@@ -81,22 +83,38 @@ export function fitText(parts: readonly Part[], maxBytes: number = limits.modelT
  * @param write absent: nowhere to put files; the notes say so
  */
 export async function keepArtifacts(rendered: Rendered, id: string, write?: WriteArtifact): Promise<Rendered> {
-  const { parts, complete } = fitText(rendered.parts);
-  const kept: Part[] = [];
-  for (const part of parts) kept.push(part.kind === 'text' || (part.kind === 'image' && part.inline) ? part : { kind: 'text', text: await noteOf(part, id, write) });
+  const told: Part[] = [], surplus: Attachment[] = [];
+  let attachments = 0;
+  for (const part of rendered.parts) {
+    if (part.kind === 'text') { told.push(part); continue; }
+    attachments += 1;
+    if (attachments > limits.resultAttachments) surplus.push(part);
+    else told.push(part.kind === 'image' && part.inline ? part : { ...part, kind: 'binary', text: await noteOf(part, id, write) });
+  }
+  if (surplus.length > 0) told.push({ kind: 'binary', text: await surplusNote(surplus, id, write), mediaType: 'application/json', data: '', bytes: 0 });
+  const { parts, complete } = fitText(told);
+  const kept = parts.map((part): Part => (part.kind === 'binary' ? { kind: 'text', text: part.text } : part));
   if (complete !== undefined) {
     const where = await store(artifactName(id, complete.text, 'txt'), complete.text, write);
-    kept.push({ kind: 'text', text: `[shortened: the complete text has ${byteSize(complete.bytes)} (${complete.bytes} bytes) in ${count(complete.lines, 'line')}; ${where}]` });
+    kept.push({ kind: 'text', text: `[shortened to ${limits.modelTextBytes} bytes and ${limits.modelTextLines} lines: the complete text has ${byteSize(complete.bytes)} (${complete.bytes} bytes) in ${count(complete.lines, 'line')}; ${where}]` });
   }
   return { parts: kept, isError: rendered.isError };
 }
 
-async function noteOf(part: Exclude<Part, { kind: 'text' }>, id: string, write: WriteArtifact | undefined): Promise<string> {
+type Attachment = Exclude<Part, { kind: 'text' }>;
+
+async function noteOf(part: Attachment, id: string, write: WriteArtifact | undefined): Promise<string> {
   const bytes = Buffer.from(part.data, 'base64');
-  const extension = part.kind === 'image' ? extensionOf(part.mediaType) : (SOUND[part.mediaType] ?? 'bin');
+  const extension = part.kind === 'image' ? extensionOf(part.mediaType) : (Object.hasOwn(SOUND, part.mediaType) ? SOUND[part.mediaType]! : 'bin');
   const where = await store(artifactName(id, bytes, extension), bytes, write);
-  if (part.kind === 'binary') return `${part.text}\n[${where}]`;
+  if (part.kind === 'binary') return `${shorten(part.text, limits.attachmentNoteChars)}\n[${where}]`;
   return `[image: ${part.mediaType} (${byteSize(part.bytes)}), more than ${byteSize(limits.inlineImageBase64Bytes)} of base64; ${where}]`;
+}
+
+/** More attachments than anybody looks at one by one: all in one file, one JSON object a line. */
+async function surplusNote(surplus: readonly Attachment[], id: string, write: WriteArtifact | undefined): Promise<string> {
+  const lines = surplus.map(({ text, mediaType, data }) => `${JSON.stringify({ mediaType, text, data })}\n`).join('');
+  return `[${count(surplus.length, 'more attachment')} (${byteSize(surplus.reduce((sum, { bytes }) => sum + bytes, 0))}), one JSON object a line; ${await store(artifactName(id, lines, 'jsonl'), lines, write)}]`;
 }
 
 async function store(name: string, content: Uint8Array | string, write: WriteArtifact | undefined): Promise<string> {

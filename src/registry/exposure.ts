@@ -41,7 +41,7 @@ export interface ExposurePlanner {
 }
 
 /** What a provider is told of a tool, in bytes. */
-export function schemaBytesOf({ id, definition }: ToolEntry): number {
+function schemaBytesOf({ id, definition }: ToolEntry): number {
   return Buffer.byteLength(JSON.stringify(definition.inputSchema)) + Buffer.byteLength(id) + Buffer.byteLength(offeredDescription(definition));
 }
 

@@ -89,7 +89,7 @@ export function offeredDescription({ description, title, annotations }: Tool): s
 }
 
 /** Identity of what a model decides by: SHA-256 over the canonical JSON of id, description and input schema. */
-export function schemaIdOf(id: string, description: string, inputSchema: JsonObject): string {
+function schemaIdOf(id: string, description: string, inputSchema: JsonObject): string {
   return sha256(canonicalJson({ id, description, inputSchema }), 'hex');
 }
 

@@ -10,7 +10,7 @@ import { fingerprint } from './catalog.ts';
 import type { ToolEntry } from './types.ts';
 
 export const LOCK_VERSION = 1;
-export const pinnedFields = ['title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const;
+const pinnedFields = ['title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const;
 export type PinnedField = (typeof pinnedFields)[number];
 export type PinnedDefinition = { readonly [field in PinnedField]?: Tool[field] | undefined };
 

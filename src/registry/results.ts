@@ -51,11 +51,20 @@ function renderBlock(block: ContentBlock): Part[] {
     case 'audio': return [binary('audio content', block.data, block.mimeType)];
     case 'resource_link': return text(renderLink(block));
     case 'resource': return renderResource(block.resource);
-    case 'unknown': return text(JSON.stringify(block.block) ?? 'null');
+    case 'unknown': return renderUnknown(block.block);
   }
 }
 
-function renderImage(data: string, mimeType: string): Part[] {
+/** A picture or sound that lacks its data or its type is told of like any other; the rest is shown as it came. */
+function renderUnknown(block: unknown): Part[] {
+  const type = isObject(block) ? block['type'] : undefined;
+  if (!isObject(block) || (type !== 'image' && type !== 'audio')) return text(JSON.stringify(block) ?? 'null');
+  const data = typeof block['data'] === 'string' ? block['data'] : '', mimeType = typeof block['mimeType'] === 'string' ? block['mimeType'] : undefined;
+  if (data === '') return text(`[MCP ${type} content omitted: ${mediaTypeOf(mimeType)} (no data)]`);
+  return type === 'image' ? renderImage(data, mimeType) : [binary('audio content', data, mimeType)];
+}
+
+function renderImage(data: string, mimeType: string | undefined): Part[] {
   const image = examineImage(data, mimeType);
   if (!image.ok) return text(`[MCP image content omitted: ${image.mediaType} (${byteSize(image.bytes)}): ${image.reason}]`);
   const { mediaType, bytes, inline } = image;

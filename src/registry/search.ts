@@ -32,7 +32,7 @@ interface Source { readonly name: string; readonly description: string }
 const tokensOf = (text: string): readonly string[] => text.split(/[^\p{L}\p{N}_\-/]+/u).filter((token) => token !== '').slice(0, limits.searchTokens);
 
 /** The name that people read: the title, else the server's own name of the tool. */
-export function displayName({ tool, definition }: ToolEntry): string {
+function displayName({ tool, definition }: ToolEntry): string {
   return definition.title ?? definition.annotations?.title ?? tool;
 }
 

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { stripControls } from '../../src/base/text.ts';
@@ -162,6 +165,24 @@ test('--timeout bounds a list: what was ready is shown, what was not is told', a
   assert.equal((await run(['tools', 'slow', '--timeout', '300'])).status, 4);
   const probed = await run(['mcp', 'debug', 'slow', '--timeout', '300', '--json']);
   assert.deepEqual([probed.status, probed.json().error.code, probed.json().server.name], [4, 'TIMEOUT', 'slow']);
+});
+
+test('mcp list --json tells what kind of failure each server has (row 88)', async (t) => {
+  const { run, config } = sandbox(t);
+  // The path is the status that it answers with.
+  const http = createServer((request, response) => { response.writeHead(Number(request.url!.slice(1)), { 'retry-after': '0', 'content-type': 'text/plain' }).end('no'); });
+  await once(http.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => { http.close(); http.closeAllConnections(); });
+  const { port } = http.address() as AddressInfo;
+  const answers = (status: number): object => ({ type: 'remote', url: `http://127.0.0.1:${port}/${status}`, transport: 'http' });
+  const kinds: Readonly<Record<string, object>> = {
+    config_invalid: { ...fixture(), environment: { X: '{env:ZL_NOT_SET}' } }, process_start_failed: { type: 'local', command: ['no-such-program-zl'] }, network_unreachable: { type: 'remote', url: 'http://127.0.0.1:1/mcp', transport: 'http' },
+    connection_timeout: fixture('--list-ms=60000'), protocol_negotiation_failed: { ...fixture('--era=modern'), protocol: '2025-06-18' }, tool_list_failed: fixture('--list-fails-after=0'),
+    protocol_error: fixture('--junk-at-start=40'), not_authenticated: answers(401), server_not_found: answers(404), rate_limited: answers(429), server_unavailable: answers(503), server_internal_error: answers(500), connection_failed: answers(418),
+  };
+  config({ mcp: kinds });
+  const { servers } = (await run(['mcp', 'list', '--json', '--timeout', '6000'])).json();
+  assert.deepEqual(Object.fromEntries(servers.map((one: any) => [one.name, one.failureKind])), Object.fromEntries(Object.keys(kinds).map((kind) => [kind, kind])));
 });
 
 test('mcp list on a terminal shows quick servers while a slow one is waited for', async (t) => {

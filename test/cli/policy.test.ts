@@ -99,6 +99,33 @@ test('debug permissions shows modes, rules in order with their places, and what 
   assert.match((await run(['debug', 'permissions'])).stdout, /none: every tool needs a yes/);
 });
 
+test('debug agent has the schema exposure, and of every absent tool its gate and rule (row 158)', async (t) => {
+  const { run, config, globalFile } = sandbox(t);
+  config({
+    mcp: { docs: fixture('--tools=echo,add', '--many-tools=9'), notes: fixture('--tools=echo', '--resources'), bad: { type: 'local', command: ['no-such-program-zl'] } },
+    permission: { rules: { docs_add: 'deny' } }, agent: { narrow: { mode: 'subagent', tools: ['notes_echo'], description: 'Narrow' }, off: { disable: true } },
+  });
+  const { status, stdout } = await run(['debug', 'agent', 'build', '--json']);
+  assert.equal(status, 0);
+  const { ok, agent, schemaExposure, offered, absent, failures } = JSON.parse(stdout);
+  assert.deepEqual([ok, agent.name, agent.mode, failures.map((one: any) => one.server)], [true, 'build', 'primary', ['bad']]);
+  const { eager, deferred, policy, sources, discovery } = schemaExposure;
+  assert.deepEqual(eager, ['notes_echo', 'tool_search', 'list_mcp_resources', 'list_mcp_resource_templates', 'read_mcp_resource']);
+  assert.equal(deferred.length, 10);
+  assert.deepEqual([policy.mode, policy.autoToolLimit, discovery.available], ['auto', 32, true]);
+  assert.deepEqual(sources.map((one: any) => [one.server, one.tools, one.from]), [['docs', 11, 'live'], ['notes', 1, 'live']]);
+  assert.deepEqual(absent.map((one: any) => [one.id, one.gate, one.rule.key, one.rule.origin.file]), [['docs_add', 'permission', 'docs_add', globalFile]]);
+  assert.equal(offered.length, 11);
+  const narrow = await run(['debug', 'agent', 'narrow']);
+  assert.equal(narrow.status, 0, narrow.stderr);
+  assert.match(narrow.stdout, /^narrow {2}subagent {2}Narrow$[^]*an exact list: notes_echo$[^]*^Shown at once {2}1\n {2}notes_echo$[^]*^Absent {2}11 of 12$/m);
+  assert.match(narrow.stdout, /^ +docs_echo +agent +The agent has a list of tools and this one is not on it$/m);
+  assert.match((await run(['debug', 'agent', 'build'])).stdout, /^Found by a search only {2}10$/m);
+  assert.match((await run(['debug', 'agent', 'narow'])).stderr, /there is no such agent; did you mean "narrow"[^]*next +Known agents: .*narrow/);
+  assert.match((await run(['debug', 'agent'])).stdout, /^plan +primary, read-only +[^]*^off +.*disabled/m);
+  assert.ok((await run(['debug', 'agent', '--json'])).json().agents.some((one: any) => one.name === 'narrow' && one.origin.file === globalFile));
+});
+
 test('the key "read" decides about resources for people too (row 134)', async (t) => {
   const { run, config } = sandbox(t);
   const mcp = { z: fixture('--resources') };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import type { AnyFailure } from '../../src/base/failure.ts';
@@ -180,4 +180,16 @@ test('replay FILE serves a trace on stdio as a process of its own and ends with 
   const missing = await house.run(['replay', path.join(house.directory, 'none.jsonl'), '--json']);
   assert.equal(missing.status, 3);
   assert.equal(missing.json().error.code, 'CONFIG_UNREADABLE');
+});
+
+test('replay FILE says that a trace was torn, and ends when it is told to', { skip: process.platform === 'win32' }, async (t) => {
+  const house = sandbox(t), { file } = traceOf(t, [call(1, 'add', {}), back(1, said('3'))], server);
+  appendFileSync(file, '{"at":3,"si');
+  const child = house.start(['replay', file, '--timing']);
+  let stderr = '';
+  child.stderr!.on('data', (chunk) => { stderr += String(chunk); });
+  const ended = new Promise((resolve) => { child.once('exit', resolve); });
+  await waitFor(() => /the last line of the trace was cut off.*serving .*: 2 messages/s.test(stderr), 'its first words');
+  child.kill('SIGTERM');
+  assert.equal(await ended, 143);
 });

@@ -27,6 +27,8 @@ test('rowsOf() has every server by name, the lost ones with the pointer of their
 test('isPending() is whatever somebody still waits for', () => {
   const retry = new Map([['a', { server: 'a', attempt: 1, tries: 3, waitMs: 1, failure: failed }]]);
   assert.deepEqual([isPending(status('a', 'idle'), retry), isPending(status('a', 'connecting'), retry), isPending(status('a', 'connected'), retry), isPending(status('a', 'failed', { failure: failed }), retry)], [true, true, true, true]);
+  const canceled = new Failure('CANCELED', 'Cannot', { stage: 'list', details: {} }) as AnyFailure;
+  assert.equal(isPending(status('a', 'connected', { failure: canceled }), retry), true);
   assert.deepEqual([isPending(status('a', 'connected', { toolCount: 0 }), retry), isPending(status('a', 'connected', { failure: failed }), retry), isPending(status('b', 'failed', { failure: failed }), retry), isPending(status('a', 'disconnected'), retry)], [false, false, false, false]);
 });
 
