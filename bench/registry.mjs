@@ -19,11 +19,11 @@ function report() {
     return JSON.parse(stdout);
   });
   const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
-  const rows = Object.keys(samples[0]).map((name) => { const values = samples.map((each) => each[name]); return { name, ms: median(values), worst: Math.max(...values), target: TARGETS[name] }; });
+  const rows = Object.keys(samples[0]).map((name) => { const values = samples.map((each) => each[name]); return { name, ms: median(values), best: Math.min(...values), target: TARGETS[name] }; });
   if (has('json')) console.log(JSON.stringify(rows));
   else {
-    console.log(`${servers} servers x ${tools} tools\n\n${'CPU ms'.padEnd(34)}${'median'.padStart(8)}${'worst'.padStart(8)}${'wanted'.padStart(8)}`);
-    for (const { name, ms, worst, target } of rows) console.log(name.padEnd(34) + ms.toFixed(2).padStart(8) + worst.toFixed(2).padStart(8) + (target === undefined ? '' : `< ${target}`).padStart(8));
+    console.log(`${servers} servers x ${tools} tools\n\n${'CPU ms'.padEnd(34)}${'median'.padStart(8)}${'best'.padStart(8)}${'wanted'.padStart(8)}`);
+    for (const { name, ms, best, target } of rows) console.log(name.padEnd(34) + ms.toFixed(2).padStart(8) + best.toFixed(2).padStart(8) + (target === undefined ? '' : `< ${target}`).padStart(8));
   }
   if (has('check') && rows.some(({ ms, target }) => ms >= target)) process.exitCode = 1;
 }
@@ -39,7 +39,8 @@ function listing(server) {
       inputSchema: { type: 'object', properties: { query: { type: 'string', description: `Words that the ${noun} holds` }, limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 }, state: { enum: ['open', 'closed', 'all'] }, owner: { type: 'string' } }, required: ['query'], additionalProperties: false },
     };
   });
-  return { server: `service-${String(server).padStart(3, '0')}`, origin: { file: '/zuno.json', layer: 'global' }, listing: { items, dropped: [] } };
+  // As texts come off the wire: joined ones would be put together within what is measured.
+  return { server: `service-${String(server).padStart(3, '0')}`, origin: { file: '/zuno.json', layer: 'global' }, listing: { items: JSON.parse(JSON.stringify(items)), dropped: [] } };
 }
 
 async function sample() {

@@ -26,6 +26,8 @@ export interface ConnectContext {
   interactionFor(entry: RemoteEntry): Interaction;
   /** Of an embedding program's own. */
   identityFor(entry: RemoteEntry): IdentityProvider | undefined;
+  /** See `HostOptions.tap`. */
+  readonly tap?: ((server: string, transport: Transport, redact: Redact) => Transport) | undefined;
   /** A server is on its way: time for what can be done meanwhile. */
   onStarted?(): void;
 }

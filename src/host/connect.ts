@@ -37,7 +37,7 @@ export function createConnect(context: ConnectContext): Connect {
     const log: Log = (line) => context.log({ ...line, message: redact(line.message) });
     const carrier = await carrierFor(entry, context, secretsOf(entry, context, redactorOf(entry)), witness);
     const { fallback } = carrier;
-    const transport = (make = carrier.transport, because?: AnyFailure): Transport => { const made = make(); witness.begin(made.kind, { proxy: carrier.proxy?.(), process: carrier.process }, because); return made; };
+    const transport = (make = carrier.transport, because?: AnyFailure): Transport => { const raw = make(), made = context.tap?.(entry.name, raw, redact) ?? raw; witness.begin(made.kind, { proxy: carrier.proxy?.(), process: carrier.process }, because); return made; };
     // A process needs a while to be there; the rest of our own code is loaded in that time.
     let first: Transport | undefined = transport();
     first.prepare?.(signal);

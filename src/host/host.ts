@@ -77,7 +77,7 @@ export function createHost(options: HostOptions): Host {
       environment, workspace: configured.workspace, trees, log, life, clientInfo: { name: 'zuno-lite', version },
       answersFor: (entry) => lease.answers?.(entry) ?? answersOf(entry, asked),
       memoryFor: (entry) => eras.forIdentity(() => connectionIdentity(entry, configured.workspace)),
-      data: paths.data, signIns, interactionFor: (entry) => interactionOf(entry, configured, asked()), identityFor: ({ name }) => options.identityFor?.(name),
+      data: paths.data, signIns, interactionFor: (entry) => interactionOf(entry, configured, asked()), identityFor: ({ name }) => options.identityFor?.(name), tap: options.tap,
       // What is wrong with it is told to whoever needs it.
       onStarted: () => void loadRegistry().catch(() => {}),
     });

@@ -54,6 +54,8 @@ export interface HostOptions {
   readonly onRetry?: (retry: ServerRetry) => void;
   /** Time and chance of these waits, in place of the real ones. */
   readonly retryClock?: RetryClock;
+  /** Looks at what passes between us and a server, for instance to record it: gives back the transport to use. `redact` masks what the server was given. */
+  readonly tap?: ((server: string, transport: Transport, redact: Redact) => Transport) | undefined;
   /** Time of what happens in the background, in place of the real one. */
   readonly timers?: Timers;
 }

@@ -5,6 +5,7 @@
  */
 import { plainId } from './names.ts';
 import { offeredDescription } from './native-tools.ts';
+import type { NativeToolId } from './native-tools.ts';
 import type { ExposureMode, ExposurePolicy, Standing, ToolEntry } from './types.ts';
 
 export interface ExposureInput {
@@ -31,7 +32,7 @@ export interface ExposurePlan {
   /** What searches look through: deferred ones, those found before included. Does not shrink as searches find, so neither does the search tool's text. */
   readonly searchable: readonly ToolEntry[];
   readonly discoveryAvailable: boolean;
-  /** In the order of the entries. */
+  /** In the order of the entries. Put together when someone asks. */
   readonly tools: readonly PlannedTool[];
 }
 
@@ -60,7 +61,7 @@ export function planExposure(input: ExposureInput, schemaBytes: (entry: ToolEntr
   const { entries, discovery, pinned, found } = input;
   const services = discovery ? planServices(input, schemaBytes) : undefined;
   const eager: ToolEntry[] = [], deferred: ToolEntry[] = [], searchable: ToolEntry[] = [];
-  const tools = entries.map((entry): PlannedTool => {
+  const exposures = entries.map((entry): Exposure => {
     const { id, server } = entry;
     let exposure: Exposure = pinned?.has(id) === true ? 'pinned' : services?.get(server) ?? 'eager';
     if (exposure === 'deferred') {
@@ -68,9 +69,11 @@ export function planExposure(input: ExposureInput, schemaBytes: (entry: ToolEntr
       if (found?.has(id) === true) exposure = 'found';
     }
     (exposure === 'deferred' ? deferred : eager).push(entry);
-    return { id, server, exposure, get schemaBytes() { return schemaBytes(entry); } };
+    return exposure;
   });
-  return { eager, deferred, searchable, discoveryAvailable: discovery, tools };
+  let tools: readonly PlannedTool[] | undefined;
+  const describe = (entry: ToolEntry, index: number): PlannedTool => ({ id: entry.id, server: entry.server, exposure: exposures[index]!, get schemaBytes() { return schemaBytes(entry); } });
+  return { eager, deferred, searchable, discoveryAvailable: discovery, get tools() { return (tools ??= entries.map(describe)); } };
 }
 
 /** What becomes of the tools of each server that nobody picked by name. */
@@ -105,5 +108,8 @@ function modeOf({ mode, servers }: ExposurePolicy, server: string): ExposureMode
 
 /** The tool of a server that would be called `tool_search`: with it there, ours steps back and everything is shown. */
 export function rivalOfSearch(entries: readonly ToolEntry[]): ToolEntry | undefined {
-  return entries.find(({ server, tool }) => plainId(server, tool) === 'tool_search' || plainId(server, tool, 'mcp') === 'tool_search');
+  // A plain id is as long as its two names together; the other spelling begins with `mcp__` and can never be it.
+  return entries.find(({ server, tool }) => server.length + tool.length + 1 === SEARCH.length && plainId(server, tool) === SEARCH);
 }
+
+const SEARCH: NativeToolId = 'tool_search';

@@ -48,18 +48,19 @@ export type Examined =
 
 /** Believes neither the media type nor the size that a server states. A `data:` prefix is tolerated. */
 export function examineImage(data: string, mimeType: string | undefined): Examined {
-  const prefix = /^\s*data:([^,;]*)(?:;[^,;]*)*;base64,/i.exec(data.slice(0, 256));
-  const clean = stripWhitespace(prefix === null ? data : data.slice(prefix[0].length));
+  const dense = stripWhitespace(data), prefix = /^data:([^,;]*)(?:;[^,;]*)*;base64,/i.exec(dense.slice(0, 256));
+  const clean = prefix === null ? dense : dense.slice(prefix[0].length);
   const stated = mediaTypeOf(mimeType);
   const mediaType = stated === 'unknown' && prefix !== null ? mediaTypeOf(prefix[1]) : stated;
   const bytes = decodedBytes(clean);
   const refuse = (reason: string): Examined => ({ ok: false, mediaType, bytes, reason });
   if (!Object.hasOwn(EXTENSIONS, mediaType)) return refuse('this media type is not passed on');
   if (bytes > limits.attachmentBytes) return refuse(`more than ${byteSize(limits.attachmentBytes)}`);
-  if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(clean)) return refuse('the data is not base64');
+  const digits = clean.replace(/={1,2}$/, ''), spare = digits.length % 4;
+  if (spare === 1 || !/^[A-Za-z0-9+/_-]*$/.test(digits)) return refuse('the data is not base64');
   const seen = sniff(clean);
   if (seen !== mediaType) return refuse(seen === undefined ? 'the bytes are of another type' : `the bytes are ${seen}`);
-  // The alphabet of URLs is legal here and not where it goes.
-  const data64 = /[-_]/.test(clean) ? clean.replaceAll('-', '+').replaceAll('_', '/') : clean;
-  return { ok: true, mediaType, data: data64, bytes, inline: clean.length <= limits.inlineImageBase64Bytes };
+  // The alphabet of URLs and missing padding are legal here and not where it goes.
+  const plain = /[-_]/.test(digits) ? digits.replaceAll('-', '+').replaceAll('_', '/') : digits, base64 = spare === 0 ? plain : plain.padEnd(plain.length + 4 - spare, '=');
+  return { ok: true, mediaType, data: base64, bytes, inline: base64.length <= limits.inlineImageBase64Bytes };
 }

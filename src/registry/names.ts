@@ -85,12 +85,12 @@ export function ownerOf(text: string, servers: Iterable<string>): { readonly kin
 
 /** Per server: the other servers that could dispute one of its ids. Usually empty, which keeps naming linear. */
 function rivalsOf(servers: ReadonlySet<string>, naming: Naming): (server: string) => readonly string[] {
-  const known = new Map<string, readonly string[]>();
+  const known = new Map<string, readonly string[]>(), beginnings = [...servers].map((server) => ({ server, all: prefixes(server) }));
   return (server) => {
     let rivals = known.get(server);
     if (rivals === undefined) {
       const own = plainId(server, '', naming);
-      rivals = [...servers].filter((other) => other !== server && prefixes(other).some((prefix) => prefix.startsWith(own)));
+      rivals = beginnings.filter((other) => other.server !== server && other.all.some((prefix) => prefix.startsWith(own))).map((other) => other.server);
       known.set(server, rivals);
     }
     return rivals;

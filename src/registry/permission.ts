@@ -90,7 +90,7 @@ export function createPolicy(options: PolicyOptions): Policy {
   return {
     mode,
     decide: (entry, args) => decide(names(entry), args),
-    hidden: (entry) => hidden(names(entry)),
+    hidden: (entry) => layered.length + extra.length > 0 && hidden(names(entry)),
     decideNative: (key, { id = key, args } = {}) => decide(nativeNames(key, id, options), args),
     hiddenNative: (key, id = key) => hidden(nativeNames(key, id, options)),
     remembers: () => mode !== 'strict',

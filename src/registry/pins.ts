@@ -83,7 +83,10 @@ export function prettyJson(value: unknown, depth = 0): string {
   return keys.length === 0 ? '{}' : `{\n${keys.map((key) => `${indent}${JSON.stringify(key)}: ${prettyJson(value[key], depth + 1)}`).join(',\n')}${close}}`;
 }
 
-/** @throws {Failure} CONFIG_INVALID: no lock of this version, or a hash that is not that of its definition */
+/**
+ * Members that this version does not know are passed over, except within a definition: there everything counts, or a change could hide in it.
+ * @throws {Failure} CONFIG_INVALID: no lock of this version, or a hash that is not that of its definition
+ */
 export function readLock(text: string, file = 'zuno.lock.json'): Lock {
   const root = parseJson(text)?.value, problems: Problem[] = [], servers = new Map<string, Map<string, Pin>>();
   const complain = (pointer: string, message: string): void => { problems.push({ pointer, message }); };

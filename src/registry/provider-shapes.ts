@@ -3,6 +3,7 @@
  * the role `tool`) and *message* (tools with `input_schema`, answers as `tool_result` blocks). Shapes only: nothing is sent from here.
  */
 import type { JsonObject } from '../base/json.ts';
+import { ERROR_PREFIX } from './results.ts';
 import type { Part } from './results.ts';
 import type { OfferedTool } from './types.ts';
 
@@ -23,8 +24,9 @@ export type MessageContent =
   | { readonly type: 'image' | 'document'; readonly source: MessageBytes };
 export interface MessageResult { readonly type: 'tool_result'; readonly tool_use_id: string; readonly content: readonly MessageContent[]; readonly is_error?: true }
 
-/** Neither shape takes an empty text. */
+/** Neither shape takes a text that is empty or blank. */
 const NOTHING = '(no output)';
+const isBlank = (text: string): boolean => text.trim() === '';
 
 export function toChatTools(tools: readonly OfferedTool[]): readonly ChatTool[] {
   return tools.map(({ id, description, inputSchema }) => ({ type: 'function', function: { name: id, description, parameters: inputSchema } }));
@@ -35,9 +37,12 @@ export function toMessageTools(tools: readonly OfferedTool[]): readonly MessageT
 }
 
 type Picture = Extract<Part, { kind: 'image' }>;
-const isPicture = (part: Part): part is Picture => part.kind === 'image' && part.mediaType.startsWith('image/');
+/** Not a document. */
+const isPicture = (part: Part): boolean => part.kind === 'image' && part.mediaType.startsWith('image/');
 const dataUrl = ({ mediaType, data }: Picture): string => `data:${mediaType};base64,${data}`;
-const wordsOf = (parts: readonly Part[]): string => parts.map(({ text }) => text).filter((text) => text !== '').join('\n\n') || NOTHING;
+/** A document is only told of: this shape has no place for one that all providers know. */
+const wordOf = (part: Part): string => (part.kind === 'image' && !isPicture(part) ? `${part.text} [not passed on: only pictures are]` : part.text);
+const wordsOf = (parts: readonly Part[]): string => parts.map(wordOf).filter((text) => !isBlank(text)).join('\n\n') || NOTHING;
 
 /**
  * The answers to all calls of one assistant message, in their order. A message of the role `tool` holds text only, and all of them have to
@@ -46,7 +51,7 @@ const wordsOf = (parts: readonly Part[]): string => parts.map(({ text }) => text
 export function toChatResults(results: readonly ShownResult[]): readonly ChatMessage[] {
   const answers = results.map(({ callId, parts }): ChatMessage => ({ role: 'tool', tool_call_id: callId, content: wordsOf(parts) }));
   const pictures = results.flatMap(({ callId, parts }) => {
-    const own = parts.filter(isPicture).map((part): ChatPicture => ({ type: 'image_url', image_url: { url: dataUrl(part) } }));
+    const own = parts.flatMap((part): ChatPicture[] => (part.kind === 'image' && isPicture(part) ? [{ type: 'image_url', image_url: { url: dataUrl(part) } }] : []));
     return own.length === 0 ? [] : [{ type: 'text' as const, text: `Images returned by the tool call ${callId}:` }, ...own];
   });
   return pictures.length === 0 ? answers : [...answers, { role: 'user', content: pictures }];
@@ -57,11 +62,18 @@ export function toChatResult(result: ShownResult): readonly ChatMessage[] {
   return toChatResults([result]);
 }
 
-/** One block; the blocks of all calls of one assistant message belong into one message of the user, before any text. */
+/**
+ * One block; the blocks of all calls of one assistant message belong into one message of the user, before any text. A block that is marked as an
+ * error may hold text only: an error with pictures says in words that it is one.
+ */
 export function toMessageResult({ callId, isError, parts }: ShownResult): MessageResult {
   const content = parts.flatMap((part): MessageContent[] => {
     if (part.kind === 'image') return [{ type: isPicture(part) ? 'image' : 'document', source: { type: 'base64', media_type: part.mediaType, data: part.data } }];
-    return part.text === '' ? [] : [{ type: 'text', text: part.text }];
+    return isBlank(part.text) ? [] : [{ type: 'text', text: part.text }];
   });
-  return { type: 'tool_result', tool_use_id: callId, content: content.length > 0 ? content : [{ type: 'text', text: NOTHING }], ...(isError ? { is_error: true as const } : {}) };
+  const block: MessageResult = { type: 'tool_result', tool_use_id: callId, content: content.length > 0 ? content : [{ type: 'text', text: NOTHING }] };
+  if (!isError) return block;
+  if (content.every(({ type }) => type === 'text')) return { ...block, is_error: true };
+  const told = content[0]?.type === 'text' && content[0].text.startsWith(ERROR_PREFIX);
+  return told ? block : { ...block, content: [{ type: 'text', text: ERROR_PREFIX }, ...content] };
 }

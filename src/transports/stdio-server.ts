@@ -1,6 +1,6 @@
 /**
- * The other end of stdio: this process is the server, one JSON-RPC message a line. A peer that does not read what it gets is not read
- * either, so that nothing piles up; when its input ends, what was asked before may still be answered until `close`.
+ * The other end of stdio: this process is the server, one JSON-RPC message a line. A peer that leaves a lot unread is not read either, so
+ * that nothing piles up; when its input ends, what was asked before may still be answered until `close`.
  */
 import type { Readable, Writable } from 'node:stream';
 import { Failure, type AnyFailure } from '../base/failure.ts';
@@ -62,13 +62,20 @@ export function createStdioServerTransport({ input = process.stdin, output = pro
     queue = '';
     if (output.write(text)) return;
     full = true;
-    input.pause();
+    holdBack();
+  }
+  /** A little is left to wait: a client may write all it has before it reads. */
+  function holdBack(): void {
+    if (output.writableLength + queue.length > limits.serverBacklogBytes) input.pause();
   }
 
   function send({ text }: Outgoing): void | Promise<void> {
     if (closing !== undefined || output.destroyed || output.writableEnded) return Promise.reject(over ?? ended('the connection was closed by this side', 'close'));
     queue += `${text}\n`;
-    if (full) return (drained ??= new Promise((resolve) => { onDrained = resolve; }));
+    if (full) {
+      holdBack();
+      return (drained ??= new Promise((resolve) => { onDrained = resolve; }));
+    }
     if (!scheduled) { scheduled = true; process.nextTick(() => { if (!full) flush(); }); }
     return undefined;
   }

@@ -52,12 +52,12 @@ test('createStdioServerTransport() reads a message cut in pieces, delivers the l
   assert.deepEqual(await transport.close(), { forced: [] });
 });
 
-test('createStdioServerTransport() does not read a client that does not read, and goes on when it does', async () => {
+test('createStdioServerTransport() does not read a client that leaves much unread, and goes on when it reads', async () => {
   const taken: (() => void)[] = [];
   let text = '';
   const output = new Writable({ highWaterMark: 16, write(chunk, _encoding, done) { text += String(chunk); taken.push(done); } });
   const { transport, input, messages } = await opened(output);
-  await transport.send(out('x'.repeat(64)));
+  await transport.send(out('x'.repeat(2 << 20)));
   await waitFor(() => taken.length === 1, 'the first write');
   let settled = false;
   const waiting = Promise.resolve(transport.send(out('y'))).then(() => { settled = true; });
@@ -71,7 +71,7 @@ test('createStdioServerTransport() does not read a client that does not read, an
   const pump = setInterval(() => taken.shift()?.(), 1);
   await closing;
   clearInterval(pump);
-  assert.equal(text, `${'x'.repeat(64)}\ny\n`);
+  assert.equal(text, `${'x'.repeat(2 << 20)}\ny\n`);
 });
 
 test('createStdioServerTransport() takes broken pipes for the end, once, and a frame beyond the limit too', async () => {

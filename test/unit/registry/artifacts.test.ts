@@ -33,7 +33,7 @@ describe('fitText()', () => {
     assert.deepEqual(fitText(parts), { parts });
     const fitted = fitText(parts, 5_000);
     assert.equal(fitted.complete?.text, `${'a'.repeat(3_000)}\n\n${'b'.repeat(3_000)}\n\nc`);
-    assert.deepEqual(fitted.parts.map(({ kind, text }) => [kind, text.length]), [['text', 3_000], ['binary', 44], ['text', 5_000 - 1_024 - 3_002]]);
+    assert.deepEqual(fitted.parts.map(({ kind, text }) => [kind, text.length]), [['text', 3_000], ['binary', 44], ['text', 5_000 - 46 - 1_024 - 3_002]]);
     assert.deepEqual(fitText([{ kind: 'text', text: 'x\n'.repeat(10) }, { kind: 'text', text: 'y' }], 5_000, 4).parts, [{ kind: 'text', text: 'x\nx' }]);
     assert.deepEqual(fitText([{ kind: 'text', text: 'x'.repeat(600) }], 500).parts, []);
   });
@@ -50,7 +50,7 @@ describe('keepArtifacts()', () => {
     const text = kept.parts.map((part) => part.text).join('\n\n');
     assert.ok(Buffer.byteLength(text) <= 50_000 && text.split('\n').length <= 2_000);
     assert.ok(big.startsWith(kept.parts[0]!.text));
-    assert.match(text, new RegExp(`\\[shortened: .*${Buffer.byteLength(big)} bytes\\) in 65001 lines; kept as /artifacts/${name}\\]$`));
+    assert.match(text, new RegExp(`\\[shortened to 50000 bytes and 2000 lines: .*${Buffer.byteLength(big)} bytes\\) in 65001 lines; kept as /artifacts/${name}\\]$`));
   });
 
   test('passes small pictures and puts bigger ones into files (row 173)', async () => {
@@ -63,6 +63,27 @@ describe('keepArtifacts()', () => {
     assert.equal(stored.toString('base64'), large);
     assert.deepEqual(parts[1], { kind: 'text', text: `[image: image/png (150 KiB), more than 200 KiB of base64; kept as /artifacts/${name}]` });
     assert.match(name, /\.png$/);
+  });
+
+  test('holds the bounds with notes about other parts beside the text (row 174)', async () => {
+    const { files, write } = disk();
+    const sounds = Array.from({ length: 300 }, (_, index) => ({ type: 'audio' as const, data: Buffer.from(`sound ${index}`).toString('base64'), mimeType: `audio/${'w'.repeat(5_000)}` }));
+    const blob = { type: 'resource' as const, resource: { uri: `x:${'y'.repeat(100_000)}`, blob: 'AAAAAA==' } };
+    const { parts } = await keepArtifacts(renderResult(result([blob, words('z'.repeat(60_000)), ...sounds])), 'x', write);
+    const text = parts.map((part) => part.text).join('\n\n');
+    assert.ok(Buffer.byteLength(text) <= 50_000, String(Buffer.byteLength(text)));
+    assert.match(text, /\[269 more attachments \([\d.]+ KiB\), one JSON object a line; kept as \/artifacts\/x-[0-9a-f]{12}\.jsonl\]/);
+    // Nothing is lost: 31 sounds and the blob by themselves, the rest together, the text.
+    const [surplus] = [...files].filter(([name]) => name.endsWith('.jsonl')).map(([, content]) => content.toString().trim().split('\n').map((line) => JSON.parse(line) as { data: string }));
+    assert.equal(Buffer.from(surplus!.at(-1)!.data, 'base64').toString(), 'sound 299');
+    assert.equal(files.size, 32 + 1 + 1);
+    assert.ok([...files.values()].some((content) => content.length === 60_000));
+  });
+
+  test('counts a great many pictures, small as they are', async () => {
+    const { files, write } = disk();
+    const { parts } = await keepArtifacts(renderResult(result(Array.from({ length: 40 }, () => ({ type: 'image' as const, data: png(100), mimeType: 'image/png' })))), 'x', write);
+    assert.deepEqual([parts.filter(({ kind }) => kind === 'image').length, files.size, parts.length], [32, 1, 33]);
   });
 
   test('puts sound and blobs into files', async () => {

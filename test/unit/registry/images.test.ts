@@ -49,6 +49,15 @@ describe('examineImage()', () => {
     }
   });
 
+  test('passes the alphabet of URLs on as plain base64, and a long type short', () => {
+    const plain = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.from([0xfb, 0xff, 0xfe])]).toString('base64');
+    assert.match(plain, /[+/]/);
+    const examined = examineImage(plain.replaceAll('+', '-').replaceAll('/', '_'), 'image/png');
+    assert.ok(examined.ok && examined.data === plain);
+    assert.equal(mediaTypeOf(`image/${'x'.repeat(10_000)}`).length, 100);
+    assert.equal(mediaTypeOf('image/\n x'), 'image/ x');
+  });
+
   test('believes the bytes, not the label', () => {
     const lie = examineImage(base64('image/gif', 40), 'image/png');
     assert.ok(!lie.ok && lie.reason === 'the bytes are image/gif');

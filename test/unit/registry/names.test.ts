@@ -122,13 +122,13 @@ describe('assignNames()', () => {
     assert.deepEqual(assignNames([pair('s', 'a'), pair('s', 'a')]).ids, ['s_a', 's_a']);
   });
 
-  test('is injective and stable under permutation over 20,000 pairs', () => {
+  test('is injective and stable under permutation over 100,000 pairs', () => {
     const { below, pick } = random(7);
     const alphabet = ['a', 'b', '_', '.', '/', 'ä', '-', '__', 'mcp', 'search'];
-    const name = (): string => Array.from({ length: 1 + below(4) }, () => pick(alphabet)).join('') + (below(40) === 0 ? 'x'.repeat(70) : '');
+    const name = (): string => Array.from({ length: 1 + below(6) }, () => pick(alphabet)).join('') + (below(40) === 0 ? 'x'.repeat(70) : '');
     const servers = Array.from({ length: 60 }, name);
     const unique = new Map<string, ToolKey>();
-    while (unique.size < 20_000) { const made = pair(pick(servers), name()); unique.set(JSON.stringify(made), made); }
+    while (unique.size < 100_000) { const made = pair(pick(servers), name()); unique.set(JSON.stringify(made), made); }
     const pairs = [...unique.values()];
     const { ids } = assignNames(pairs);
     assert.equal(new Set(ids).size, pairs.length);

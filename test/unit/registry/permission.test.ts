@@ -199,34 +199,154 @@ test('ruleText() writes the rule as it stands in a file', () => {
   assert.equal(ruleText(rule('docs_*', 'deny', 'x*')), '"docs_*": { "x*": "deny" }');
 });
 
-test('decide() equals a direct reference on 20,000 random rule sets', () => {
+describe('layers', () => {
+  const layered = (configured: readonly Rule[], agentRules: readonly Rule[], sessionRules: readonly Rule[] = [], more: Partial<PolicyOptions> & { mode?: PermissionMode } = {}) => policy(configured, { agentRules, sessionRules, ...more });
+
+  test('configuration, agent and session follow each other, the last match wins (row 131)', () => {
+    assert.equal(layered([], [rule('docs_*', 'allow')]).decide(search, {}).effect, 'allow');
+    assert.equal(layered([rule('docs_*', 'allow')], [rule('docs_*', 'ask')]).decide(search, {}).effect, 'ask');
+    assert.equal(layered([], [rule('docs_*', 'deny')], [rule('docs_search', 'allow')]).decide(search, {}).effect, 'allow');
+    assert.equal(layered([], [rule('docs_search', 'allow')], [rule('docs_*', 'deny')]).decide(search, {}).effect, 'deny');
+    assert.equal(layered([rule('*', 'deny'), rule('docs_*', 'allow')], [rule('docs_search', 'ask')]).decide(search, {}).effect, 'ask');
+  });
+
+  test('a deny of the configuration is final, whatever agent and session say', () => {
+    const held = layered([rule('docs_*', 'deny')], [rule('docs_search', 'allow')], [rule('*', 'allow')], { mode: 'allow_all', assumeYes: true, extraRules: [rule('docs_search', 'allow')] });
+    assert.equal(held.decide(search, {}).effect, 'deny');
+    assert.equal(held.hidden(search), true);
+    assert.equal(layered([rule('docs_search', 'deny', '*secret*')], [rule('docs_search', 'allow')]).decide(search, { q: 'a secret' }).effect, 'deny');
+    assert.equal(layered([rule('docs_search', 'deny', '*secret*')], [rule('docs_search', 'allow')]).decide(search, { q: 'open' }).effect, 'allow');
+  });
+
+  test('a deny of agent or session holds against allow_all, --allow and --yes', () => {
+    for (const [agentRules, sessionRules] of [[[rule('docs_search', 'deny')], []], [[], [rule('docs_search', 'deny')]]] as const) {
+      const held = layered([rule('docs_search', 'allow')], agentRules, sessionRules, { mode: 'allow_all', assumeYes: true, extraRules: [rule('docs_search', 'allow')] });
+      assert.deepEqual([held.decide(search, {}).effect, held.hidden(search), held.hidden(write)], ['deny', true, false]);
+    }
+  });
+
+  test('the stricter mode of configuration and agent holds', () => {
+    const modes: readonly PermissionMode[] = ['allow_all', 'standard', 'strict'];
+    for (const [a, mode] of modes.entries()) for (const [b, agentMode] of modes.entries()) assert.equal(policy([], { mode, agentMode }).mode, modes[Math.max(a, b)]);
+    assert.equal(policy([], { mode: 'strict' }).mode, 'strict');
+    assert.equal(policy([], { mode: 'free' as PermissionMode }).mode, 'strict');
+    assert.equal(policy([], { agentMode: 'free' as PermissionMode }).decide(search, {}).effect, 'ask');
+    assert.equal(policy([], { mode: 'standard', agentMode: 'allow_all' }).decide(search, {}).effect, 'ask');
+  });
+
+  test('hidden() looks at the configuration alone, at all layers together and at the rules of this run (rows 125, 200)', () => {
+    assert.equal(layered([], [rule('docs_*', 'deny')]).hidden(search), true);
+    assert.equal(layered([], [rule('docs_*', 'deny')], [rule('docs_search', 'allow')]).hidden(search), false);
+    assert.equal(layered([], [rule('docs_*', 'deny', 'x*')]).hidden(search), false);
+    assert.deepEqual([search, entry('mail', 'send')].map((of) => policy([rule('*', 'allow')], { extraRules: [rule('docs_*', 'deny')] }).hidden(of)), [true, false]);
+  });
+
+  test('a rule that is not understood denies in every layer', () => {
+    assert.equal(layered([], [rule('docs_search', 'yes' as Effect)], [rule('docs_search', 'allow')], { extraRules: [rule('docs_search', 'sure' as Effect)] }).decide(search, {}).effect, 'deny');
+  });
+});
+
+describe('decideNative()', () => {
+  const native = (rules: readonly Rule[], id: string, more: Partial<PolicyOptions> & { mode?: PermissionMode } = {}, args?: JsonObject): Effect => policy(rules, more).decideNative(id === 'tool_search' ? 'tool_search' : 'read', { id, args }).effect;
+  const resources = ['list_mcp_resources', 'list_mcp_resource_templates', 'read_mcp_resource'];
+
+  test('allows what only reads, in every mode', () => {
+    for (const mode of ['standard', 'strict', 'allow_all'] as const) for (const id of ['tool_search', ...resources]) assert.equal(native([], id, { mode }), 'allow', `${mode} ${id}`);
+    assert.match(policy([]).decideNative('read').why, /"read" only reads/);
+  });
+
+  test('one deny of read hides all three resource tools (row 134)', () => {
+    for (const id of resources) {
+      for (const key of ['read', 'r*', '*']) assert.deepEqual([native([rule(key, 'deny')], id), policy([rule(key, 'deny')]).hiddenNative('read', id)], ['deny', true], `${key} ${id}`);
+      assert.equal(native([rule('*', 'deny'), rule('read', 'allow')], id), 'allow');
+      assert.equal(native([rule('read', 'ask')], id), 'ask');
+      assert.equal(native([rule('read', 'ask')], id, { mode: 'strict' }), 'ask');
+      assert.equal(native([rule('read', 'ask')], id, { mode: 'allow_all' }), 'allow');
+    }
+    assert.deepEqual(resources.map((id) => native([rule('read_mcp_resource', 'deny')], id)), ['allow', 'allow', 'deny']);
+    assert.deepEqual(resources.map((id) => native([rule('list_*', 'deny')], id)), ['deny', 'deny', 'allow']);
+    assert.equal(native([rule('read', 'deny')], 'tool_search'), 'allow');
+  });
+
+  test('tool_search follows its own key and wildcards (row 153)', () => {
+    assert.deepEqual([native([rule('tool_search', 'deny')], 'tool_search'), policy([rule('tool_*', 'deny')]).hiddenNative('tool_search')], ['deny', true]);
+    assert.equal(native([rule('docs_*', 'deny')], 'tool_search'), 'allow');
+    assert.equal(native([rule('TOOL_SEARCH', 'deny')], 'tool_search', { caseInsensitive: true }), 'deny');
+    assert.equal(native([rule('*', 'deny'), rule('TOOL_SEARCH', 'allow')], 'tool_search', { caseInsensitive: true }), 'deny');
+  });
+
+  test('patterns decide by what is to be read', () => {
+    const rules = [rule('read', 'deny', 'secret://*'), rule('read', 'ask', 'docs')];
+    assert.equal(native(rules, 'read_mcp_resource', {}, { server: 'files', uri: 'secret://x' }), 'deny');
+    assert.equal(native(rules, 'read_mcp_resource', {}, { server: 'docs', uri: 'a:b' }), 'ask');
+    assert.equal(native(rules, 'read_mcp_resource', {}, { server: 'files', uri: 'a:b' }), 'allow');
+    assert.equal(policy(rules).hiddenNative('read', 'read_mcp_resource'), false);
+    assert.match(policy(rules).decideNative('read').why, /rules with patterns decide/);
+  });
+
+  test('the key mcp holds resources back and lets nothing through', () => {
+    assert.deepEqual(['read_mcp_resource', 'tool_search'].map((id) => native([rule('mcp', 'deny')], id)), ['deny', 'allow']);
+    assert.equal(native([rule('read', 'deny'), rule('mcp', 'allow')], 'read_mcp_resource'), 'deny');
+  });
+
+  test('layers hold as for any tool', () => {
+    assert.equal(native([rule('read', 'deny')], 'read_mcp_resource', { agentRules: [rule('read', 'allow')] }), 'deny');
+    assert.equal(native([], 'read_mcp_resource', { agentRules: [rule('read', 'deny')], assumeYes: true }), 'deny');
+    assert.equal(native([], 'tool_search', { extraRules: [rule('tool_search', 'deny')] }), 'deny');
+    assert.equal(native([rule('read', 'ask')], 'read_mcp_resource', { extraRules: [rule('read', 'allow')] }), 'allow');
+  });
+});
+
+test('decide() equals a direct reference on 100,000 random rule sets in three layers', () => {
   const { below, pick } = random(11);
-  const star = (pattern: string, text: string): boolean => new RegExp(`^${pattern.replaceAll('*', '.*').replaceAll('?', '.')}$`).test(text);
-  const tools = [search, write, entry('docs', 'get_all'), entry('mail', 'send')];
-  const keys = ['*', 'docs_*', 'docs_search', 'mail_*', '*_s*', 'mcp', 'docs_?rite', 'mcp__docs__*', 'mail.send', 'docs/*', 'nothing', 'mcp__mail', 'd*'];
+  const cache = new Map<string, RegExp>();
+  const star = (pattern: string, text: string): boolean => {
+    let made = cache.get(pattern);
+    if (made === undefined) cache.set(pattern, (made = new RegExp(`^${pattern.replaceAll('*', '.*').replaceAll('?', '.')}$`)));
+    return made.test(text);
+  };
+  const servers = ['docs', 'mail'];
+  const tools: readonly (ToolEntry | 'read_mcp_resource' | 'tool_search')[] = [search, write, entry('docs', 'get_all'), entry('mail', 'send'), 'read_mcp_resource', 'tool_search'];
+  const keys = ['*', 'docs_*', 'docs_search', 'mail_*', '*_s*', 'mcp', 'docs_?rite', 'mcp__docs__*', 'mail.send', 'docs/*', 'nothing', 'mcp__mail', 'd*', 'read', 're*', 'tool_search'];
   const patterns = ['*', '*', '*', 'a*', '*b', 'ab', '?b', 'c'];
   const inputs: JsonObject[] = [{}, { q: 'ab' }, { q: 'c' }, { q: 'ab', r: 'abb' }, { q: 'ab', r: 'c' }, { q: 'ab', n: 1 }];
-  const modes: PermissionMode[] = ['standard', 'standard', 'strict', 'allow_all'];
-  const rank = { allow: 0, ask: 1, deny: 2 };
+  const modes: readonly PermissionMode[] = ['allow_all', 'standard', 'strict'];
+  const strictness = { allow: 0, ask: 1, deny: 2 };
+  const rulesOf = (most: number): Rule[] => Array.from({ length: below(most) }, () => rule(pick(keys), pick(['allow', 'ask', 'deny'] as const), pick(patterns)));
 
-  for (let round = 0; round < 20_000; round++) {
-    const rules = Array.from({ length: below(6) }, () => rule(pick(keys), pick(['allow', 'ask', 'deny'] as const), pick(patterns)));
-    const of = pick(tools), args = pick(inputs), mode = pick(modes), assumeYes = below(4) === 0;
-    const names = [of.id, `mcp__${of.server}__${of.tool}`, `${of.server}.${of.tool}`, `${of.server}/${of.tool}`, `mcp__${of.server}`];
-    let expected: Effect = 'ask';
-    for (const { key, pattern, effect: wanted } of rules) {
-      if (key !== 'mcp' && !names.some((name) => star(key, name))) continue;
-      const values = Object.values(args).filter((value) => typeof value === 'string');
-      // Under the key mcp none of these patterns names a tool.
-      const every = pattern === '*' || (key !== 'mcp' && values.length > 0 && values.every((value) => star(pattern, value)));
-      const some = every || values.some((value) => star(pattern, value)) || star(pattern, JSON.stringify(args));
-      if (every || (some && rank[wanted] > rank[expected])) expected = wanted;
+  /** What a list of rules makes of a call, beginning with what held before; each rule is looked at by itself. */
+  const read = (rules: readonly Rule[], of: (typeof tools)[number], args: JsonObject, start: Effect | undefined): Effect | undefined => {
+    const native = typeof of === 'string';
+    const names = native ? (of === 'tool_search' ? ['tool_search'] : [of, 'read']) : [of.id, `mcp__${of.server}__${of.tool}`, `${of.server}.${of.tool}`, `${of.server}/${of.tool}`, `mcp__${of.server}`];
+    const values = Object.values(args).filter((value) => typeof value === 'string');
+    return rules.reduce((held, { key, pattern, effect: wanted }) => {
+      if (key === 'mcp' ? of === 'tool_search' : !names.some((name) => star(key, name))) return held;
+      // Under the key mcp none of these patterns names a tool; of resources it is never sure.
+      const certain = (key !== 'mcp' || !native) && (pattern === '*' || (key !== 'mcp' && values.length > 0 && values.every((value) => star(pattern, value))));
+      const possible = pattern === '*' || values.some((value) => star(pattern, value)) || star(pattern, JSON.stringify(args));
+      const tightens = strictness[wanted] > strictness[held ?? (native ? 'allow' : 'ask')];
+      return certain || (possible && tightens) ? wanted : held;
+    }, start);
+  };
+
+  for (let round = 0; round < 100_000; round++) {
+    const configured = rulesOf(5), agentRules = rulesOf(4), sessionRules = rulesOf(3), extraRules = rulesOf(3);
+    const of = pick(tools), args = pick(inputs), mode = pick(modes), agentMode = pick([undefined, ...modes]), assumeYes = below(4) === 0, native = typeof of === 'string';
+    const strictest = modes[Math.max(modes.indexOf(mode), modes.indexOf(agentMode ?? mode))];
+    let expected: Effect;
+    const alone = read(configured, of, args, undefined), together = read([...configured, ...agentRules, ...sessionRules], of, args, undefined) ?? (native ? 'allow' : 'ask');
+    const run = read(extraRules, of, args, undefined);
+    if (alone === 'deny' || together === 'deny' || run === 'deny') expected = 'deny';
+    else {
+      expected = together;
+      if (strictest === 'allow_all') expected = 'allow';
+      if (strictest === 'strict' && !native) expected = 'ask';
+      if (run === 'allow' || assumeYes) expected = 'allow';
     }
-    if (expected === 'ask' && mode === 'allow_all') expected = 'allow';
-    if (expected === 'allow' && mode === 'strict') expected = 'ask';
-    if (expected === 'ask' && assumeYes) expected = 'allow';
-    const actual = createPolicy({ permissions: permissions(rules, mode), servers: ['docs', 'mail'], assumeYes }).decide(of, args);
-    assert.equal(actual.effect, expected, `${rules.map(ruleText).join(', ')} on ${of.id} ${JSON.stringify(args)} ${mode} ${assumeYes}`);
+    const built = policy(configured, { mode, agentMode, agentRules, sessionRules, extraRules, servers, assumeYes });
+    const actual = native ? built.decideNative(of === 'tool_search' ? of : 'read', { id: of, args }) : built.decide(of, args);
+    if (actual.effect !== expected) assert.fail(`${actual.effect} in place of ${expected}: ${[configured, agentRules, sessionRules, extraRules].map((rules) => rules.map(ruleText).join(', ')).join(' | ')} on ${native ? of : of.id} ${JSON.stringify(args)} ${mode} ${agentMode} ${assumeYes}`);
+    if (native ? built.hiddenNative(of === 'tool_search' ? of : 'read', of) : built.hidden(of)) assert.equal(actual.effect, 'deny');
   }
 });
 

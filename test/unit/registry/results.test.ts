@@ -56,6 +56,29 @@ describe('renderResult()', () => {
     assert.deepEqual([own.isError, texts(own.parts)], [true, ['boom']]);
   });
 
+  test('tells of pictures and sounds that lack their data or their type (row 167)', () => {
+    const unknown = (block: unknown) => ({ type: 'unknown' as const, block });
+    const { parts } = renderResult(result([unknown({ type: 'image', mimeType: 'image/png' }), unknown({ type: 'image', data: PNG }), unknown({ type: 'audio', data: 'AAAA' }), unknown({ type: 'audio' }), unknown({ type: 'text' })]));
+    assert.deepEqual(texts(parts), [
+      '[MCP image content omitted: image/png (no data)]', '[MCP image content omitted: unknown (12 B): this media type is not passed on]', '[MCP audio content omitted: unknown (3 B)]',
+      '[MCP audio content omitted: unknown (no data)]', '{"type":"text"}',
+    ]);
+  });
+
+  test('compares structured content with a text that nests without end', () => {
+    const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+    assert.equal(renderResult(result([words(deep)], { structuredContent: [[1]] })).parts.length, 2);
+    for (const [text, structuredContent, same] of [['[1,2]', [1, 2], true], ['[1]', [1, 2], false], ['{"a":1}', { b: 1 }, false], ['{"a":[{"b":null}]}', { a: [{ b: null }] }, true], ['{"a":1}', [1], false], ['[1]', { a: 1 }, false], ['7', 7, true]] as const) {
+      assert.equal(renderResult(result([words(text)], { structuredContent })).parts.length, same ? 1 : 2, text);
+    }
+  });
+
+  test('shows a result of nothing but extras as the JSON that it is', () => {
+    assert.deepEqual(texts(renderResult(result([], { _meta: { job: 7 } })).parts), ['{"content":[],"_meta":{"job":7}}']);
+    assert.deepEqual(texts(renderResult(result([], { structuredContent: {} })).parts), ['{"content":[],"structuredContent":{}}']);
+    assert.deepEqual(texts(renderResult(result([], { isError: true, _meta: { 'zcode/errorPresentation': 'message-only' } })).parts), ['']);
+  });
+
   test('is one empty text when there is nothing', () => {
     assert.deepEqual(renderResult(result([])).parts, [{ kind: 'text', text: '' }]);
     assert.deepEqual(renderResult(result([words('')])).parts, [{ kind: 'text', text: '' }]);
@@ -66,6 +89,11 @@ describe('renderResource()', () => {
   test('shows a blob of an allowed type as the image it is', () => {
     const parts = renderResource({ uri: 'file:///x.png', mimeType: 'image/png', blob: PNG });
     assert.deepEqual(parts.map(({ kind }) => kind), ['text', 'image']);
+  });
+
+  test('shows the text and tells of the bytes of a resource that has both', () => {
+    assert.deepEqual(texts(renderResource({ uri: 'x:y', text: 'words', blob: 'AAAA' })), ['Resource: x:y\n\nwords', '[MCP resource blob omitted: unknown (3 B)]']);
+    assert.deepEqual(renderResource({ uri: 'x:y', mimeType: 'image/png', text: 'words', blob: PNG }).map(({ kind }) => kind), ['text', 'image']);
   });
 
   test('names a resource without contents', () => {

@@ -12,20 +12,20 @@ describe('search()', () => {
   const tools = [
     entry('docs', 'find', { title: 'Look up pages', description: 'Full text over the handbook' }),
     entry('mail', 'send', { description: 'Sends a message' }),
-    entry('files', 'copy', { annotations: { title: 'Duplicate' } }),
+    entry('files', 'copy', { annotations: { title: 'Twin' } }),
   ];
 
   test('finds by id, server, title and description (row 146)', () => {
     for (const query of ['docs_find', 'DOCS', 'look up', 'handbook']) assert.deepEqual(search(tools, query), ['docs_find'], query);
-    assert.deepEqual(search(tools, 'duplicate'), ['files_copy']);
+    assert.deepEqual(search(tools, 'twin'), ['files_copy']);
     assert.deepEqual(search(tools, 'post office', 8, new Map([['mail', { title: 'Post', description: 'An office' }]])), ['mail_send']);
     assert.deepEqual(search(tools, 'nothing like it'), []);
     for (const query of ['', '  ', '.,;']) assert.deepEqual(search(tools, query), [], query);
   });
 
   test('puts an exact id first, then prefixes, then what contains it (row 147)', () => {
-    const near = [entry('x', 'docs_find'), entry('docs', 'find_all'), entry('docs', 'find'), entry('other', 'docs', { description: 'docs_find docs_find' })];
-    assert.deepEqual(search(near, 'docs_find'), ['docs_find', 'docs_find_all', 'x_docs_find', 'other_docs']);
+    const near = [entry('x', 'my_docs_find'), entry('docs', 'find_all'), entry('docs', 'find'), entry('other', 'docs', { description: 'docs_find docs_find' })];
+    assert.deepEqual(search(near, 'docs_find'), ['docs_find', 'docs_find_all', 'x_my_docs_find', 'other_docs']);
   });
 
   test('weighs as documented (row 147)', () => {
