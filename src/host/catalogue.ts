@@ -8,17 +8,17 @@ import { toFailure, withContext, type AnyFailure } from '../base/failure.ts';
 import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import { redactFailure } from '../base/redact-failure.ts';
-import type { Config } from '../config/types.ts';
+import type { Config, ServerEntry } from '../config/types.ts';
 import type { Listing, ListKind, Tool } from '../mcp/types.ts';
 import type { CatalogueCache } from './catalogue-cache.ts';
 import type { Events } from './events.ts';
+import { connectionIdentity } from './identity.ts';
 import { contextOf } from './server-failures.ts';
 import type { Timers } from './timers.ts';
 import type { ToolNames } from './tool-names.ts';
 import type { Catalogue, CatalogueView, Connections, OpenServer, ServerLists } from './types.ts';
 
 export interface CatalogueOptions {
-  readonly config: Config;
   readonly connections: Connections;
   readonly events: Events;
   readonly names: ToolNames;
@@ -41,13 +41,23 @@ interface Known {
 }
 
 export function createCatalogue(options: CatalogueOptions): Catalogue & { close(): Promise<void> } {
-  const { config, connections, events, names, log, background } = options;
+  const { connections, events, names, log, background } = options;
   const known = new Map<string, Known>();
   const writing = new Set<Promise<void>>();
   let revision = 0, closed = false, cached: Promise<void> | undefined;
+  let seen = connections.config();
   let built: { readonly revision: number; readonly view: Omit<CatalogueView, 'failures'> } | undefined;
 
-  const enabled = (): string[] => (config.mcpEnabled ? [...config.servers.values()].filter((entry) => entry.enabled).map(({ name }) => name) : []);
+  /** The names of the servers that are on. What is known of one whose entry was replaced by another is forgotten. */
+  function enabled(config: Config): string[] {
+    if (config !== seen) {
+      for (const [name, note] of known) if (!sameServer(seen.servers.get(name), config.servers.get(name), config.workspace)) { note.cancelRefresh?.(); known.delete(name); }
+      seen = config;
+      cached = undefined;
+      revision += 1;
+    }
+    return config.mcpEnabled ? [...config.servers.values()].filter((entry) => entry.enabled).map(({ name }) => name) : [];
+  }
   function knownOf(server: string): Known {
     let found = known.get(server);
     if (found === undefined) known.set(server, (found = { lists: undefined, current: undefined, watched: undefined, changes: 0, cancelRefresh: undefined }));
@@ -63,8 +73,8 @@ export function createCatalogue(options: CatalogueOptions): Catalogue & { close(
   /** What was known when the last run ended, for servers that nothing better is known of. */
   async function loadCached(): Promise<void> {
     if (background === undefined) return;
-    const cache = await background.cache();
-    for (const name of enabled()) {
+    const cache = await background.cache(), config = connections.config();
+    for (const name of enabled(config)) {
       if (knownOf(name).lists !== undefined) continue;
       const lists = cache.read(config.servers.get(name)!);
       if (lists !== undefined) learn(name, lists);
@@ -113,6 +123,8 @@ export function createCatalogue(options: CatalogueOptions): Catalogue & { close(
         const tools = await asked.client.listTools({ signal, timeoutMs: Math.max(requestMs, connectMs - spentOn(asked)) });
         connections.noteTools(server, tools.items.length, now() - startedAt);
         // Told of a change while it was read, the list may be the old one: the next look asks again.
+        // What came of a connection that was replaced meanwhile tells nothing of the new one.
+        if (connections.peek(server) !== asked) return tools;
         if (note.changes === changes) note.current = asked;
         const { serverInfo, capabilities, instructions } = asked.client;
         learn(server, {
@@ -135,11 +147,18 @@ export function createCatalogue(options: CatalogueOptions): Catalogue & { close(
     writing.add(work);
   }
 
+  /** Once per table. */
+  function ready(): Promise<void> {
+    enabled(connections.config());
+    return (cached ??= loadCached());
+  }
+
   async function view(): Promise<CatalogueView> {
-    await (cached ??= loadCached());
+    await ready();
+    const config = connections.config();
     if (built?.revision !== revision) {
       const [roster, { buildCatalogue }] = await Promise.all([names.roster(), options.loadRegistry()]);
-      const at = revision, servers = new Map(enabled().flatMap((name) => { const lists = known.get(name)?.lists; return lists === undefined ? [] : [[name, lists] as const]; }));
+      const at = revision, servers = new Map(enabled(config).flatMap((name) => { const lists = known.get(name)?.lists; return lists === undefined ? [] : [[name, lists] as const]; }));
       const { entries, dropped, renamed } = buildCatalogue([...servers.values()].map(({ server, origin, tools }) => ({ server, origin, listing: tools })), { naming: config.naming, servers: config.servers.keys(), roster });
       built = { revision: at, view: { revision: at, entries, servers, dropped, renamed } };
       // A process that is killed has not said good-bye; a name must stay with its tool all the same.
@@ -152,9 +171,9 @@ export function createCatalogue(options: CatalogueOptions): Catalogue & { close(
   return {
     view, listing,
     async settle(signal) {
-      await (cached ??= loadCached());
+      await ready();
       const stopped = new Set(connections.status().filter(({ state }) => state === 'disconnected').map(({ name }) => name));
-      const asking = Promise.all(enabled().filter((name) => known.get(name)?.lists === undefined && !stopped.has(name)).map((name) => listing(name).then(() => {}, () => {})));
+      const asking = Promise.all(enabled(connections.config()).filter((name) => known.get(name)?.lists === undefined && !stopped.has(name)).map((name) => listing(name).then(() => {}, () => {})));
       await (signal === undefined ? asking : untilAborted(asking, signal));
     },
     async close() {
@@ -163,6 +182,11 @@ export function createCatalogue(options: CatalogueOptions): Catalogue & { close(
       await Promise.all(writing);
     },
   };
+}
+
+/** By what connects us: a changed time limit makes no other server. */
+function sameServer(before: ServerEntry | undefined, after: ServerEntry | undefined, workspace: string): boolean {
+  return before === after || (before !== undefined && after !== undefined && connectionIdentity(before, workspace) === connectionIdentity(after, workspace));
 }
 
 function spentOn(opened: OpenServer): number {

@@ -14,7 +14,7 @@ import { failureKind } from './failure-kinds.ts';
 import { connectionIdentity } from './identity.ts';
 import { isPassing, mayComeBack, waitAfter, withRetries, type RetryClock } from './recovery.ts';
 import { createSemaphore } from './semaphore.ts';
-import { closedHost, contextOf, disabledServer, givenUp, impatient, stoppedServer, unknownServer } from './server-failures.ts';
+import { closedHost, contextOf, disabledServer, givenUp, impatient, stoppedServer, triedLater, unknownServer } from './server-failures.ts';
 import type { Timers } from './timers.ts';
 import type { Attempt, Connections, OpenServer, ServerRetry, ServerState, ServerStatus, Timing, Waiting } from './types.ts';
 
@@ -96,7 +96,7 @@ export function createConnections(initial: Config, options: ConnectionsOptions):
     if (slot.open !== undefined) return Promise.resolve(slot.open);
     if (slot.opening === undefined) {
       const waitMs = slot.notBefore - now();
-      if (waitMs > 0 && slot.failure !== undefined) return Promise.reject(withContext(slot.failure, contextOf(slot.entry)));
+      if (waitMs > 0 && slot.failure !== undefined) return Promise.reject(triedLater(slot.failure, waitMs, server));
       const { generation } = slot;
       const opening: Promise<OpenServer> = inLine(slot, () => reach(slot, generation)).finally(() => { if (slot.opening === opening) slot.opening = undefined; });
       slot.opening = opening;
@@ -202,7 +202,7 @@ export function createConnections(initial: Config, options: ConnectionsOptions):
     slot.opening = undefined;
     const opened = slot.open;
     slot.open = undefined;
-    if (slot.state !== 'disabled') move(slot, opened === undefined && slot.state === 'idle' ? 'idle' : 'disconnected');
+    if (slot.state !== 'disabled') move(slot, by !== 'person' && opened === undefined && slot.state === 'idle' ? 'idle' : 'disconnected');
     return inLine(slot, async () => {
       const report = opened === undefined ? { forced: [] } : await opened.client.close();
       if (opened !== undefined) events.emit({ kind: 'closed', server: slot.entry.name, by });
@@ -263,6 +263,7 @@ export function createConnections(initial: Config, options: ConnectionsOptions):
 
   return {
     open, disconnect,
+    config: () => config,
     connect: connectByHand,
     peek: (server) => slots.get(server)?.open,
     replace(next) {

@@ -35,6 +35,8 @@ export function failureKind(failure: AnyFailure, wasConnected: boolean): Failure
 
 function httpKind(status: number): FailureKind {
   if (status === 401) return 'not_authenticated';
+  // Payment required: the account has no plan for it.
+  if (status === 402) return 'coding_plan_required';
   if (status === 404) return 'server_not_found';
   if (status === 429) return 'rate_limited';
   if (status === 503) return 'server_unavailable';

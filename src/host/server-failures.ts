@@ -36,6 +36,14 @@ export function stoppedServer({ name, origin }: ServerEntry): AnyFailure {
   return new Failure('CONNECTION_CLOSED', `Cannot use the server "${name}": it was disconnected by hand`, { stage: 'connect', details: { sent: 'no' }, origin, hint: `Connect it again: /mcp connect ${name}` }) as AnyFailure;
 }
 
+/** The last failure, for whoever asks before it is time to try again. */
+export function triedLater(failure: AnyFailure, waitMs: number, server: string): AnyFailure {
+  const later = new Failure(failure.code, `${failure.message} (it failed several times and is tried again in ${Math.max(1, Math.ceil(waitMs / 1000))} s)`, {
+    stage: failure.stage, details: failure.details as never, recovery: failure.recovery, origin: failure.origin, hint: failure.hint ?? `zuno-lite mcp debug ${server}`, cause: failure,
+  });
+  return later as AnyFailure;
+}
+
 export function closedHost(server: string): AnyFailure {
   return new Failure('CONNECTION_CLOSED', `Cannot connect to the server "${server}": the host is closing`, { stage: 'connect', details: { sent: 'no' }, recovery: 'retryable' }) as AnyFailure;
 }

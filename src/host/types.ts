@@ -158,6 +158,8 @@ export type HostEvent =
 
 /** The life of every configured server. */
 export interface Connections {
+  /** The table that holds now. */
+  config(): Config;
   /** The open client, connecting first where that is due. Refuses a server that was disconnected by hand. */
   open(server: string, signal?: AbortSignal): Promise<OpenServer>;
   /** By hand: takes back a `disconnect`, tries a failed one at once. */
