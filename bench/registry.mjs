@@ -28,7 +28,7 @@ function report() {
   if (has('check') && rows.some(({ ms, target }) => ms >= target)) process.exitCode = 1;
 }
 
-/** Eight tools of ten do what their names say, the rest have a title too; one word of ten is outside ASCII. */
+/** One tool of five has a title too; one name of ten is outside ASCII. */
 function listing(server) {
   const verbs = ['list', 'read', 'create', 'update', 'delete', 'search', 'export', 'import', 'watch', 'merge'], nouns = ['issue', 'invoice', 'page', 'channel', 'dataset', 'résumé', 'branch', 'ticket', 'table', 'event'];
   const items = Array.from({ length: tools }, (_, n) => {
@@ -69,11 +69,13 @@ async function sample() {
   measure('exposure plan, later', () => { for (let n = 0; n < 10; n++) { rivalOfSearch(admitted); planner(input); } }, 10);
   measure('tool_search: its description', () => searchDescription(plan.searchable));
 
-  const queries = ['invoice', 'list the open tickets of a channel', 'service-042', 'e', 'nothing_like_it'];
+  const queries = ['invoice', 'export channel tickets', 'service-042', 'merge_branch_9', 'nothing_like_it'];
   const sources = new Map(names.map((server) => [server, { title: `The ${server}`, description: 'Issues, invoices, pages and channels of one workspace' }]));
   const search = (index, query) => answerSearch({ query, matched: index.search(query), visible: new Set(), revision: 0, deferred: plan.deferred.length });
   const index = measure('tool_search, first', () => { const made = createSearchIndex(plan.searchable, sources); search(made, queries[1]); return made; });
   measure('tool_search, later', () => { for (const query of queries) search(index, query); }, queries.length);
+  // Words that every description holds: as many hits as there can be.
+  measure('tool_search, later, a sentence', () => { search(index, 'list the open tickets of a channel'); });
 
   const offer = createOffers();
   measure('offered: what is shown at once', () => { for (const tool of plan.eager.map(offer)) void tool.schemaId; });

@@ -33,9 +33,9 @@ export async function listen(served: Served, { id, method, params }: Envelope, e
   const lists = LISTS.filter((list) => wanted[`${list}ListChanged`] === true && offered(list, 'listChanged'));
   const honoured: JsonObject = { ...Object.fromEntries(lists.map((list) => [`${list}ListChanged`, true])), ...(asked !== undefined && offered('resources', 'subscribe') ? { resourceSubscriptions: [...uris] } : {}) };
 
-  const say = (name: string, body: JsonObject | undefined): void => {
+  const say = (name: string, body: JsonObject | undefined): boolean => {
     const meta = body?.['_meta'];
-    exchange.send(encodeNotification(name, { ...body, _meta: { ...(isObject(meta) ? meta : {}), [`${META}subscriptionId`]: id } }));
+    return exchange.send(encodeNotification(name, { ...body, _meta: { ...(isObject(meta) ? meta : {}), [`${META}subscriptionId`]: id } }));
   };
   let end: () => void = () => {};
   const over = new Promise<void>((resolve) => { end = resolve; });
@@ -47,7 +47,7 @@ export async function listen(served: Served, { id, method, params }: Envelope, e
   let unwatch: (() => void) | undefined;
   try {
     for (const uri of uris) { await served.subscribe?.(uri); watched.push(uri); }
-    say('notifications/subscriptions/acknowledged', { notifications: honoured });
+    if (!say('notifications/subscriptions/acknowledged', { notifications: honoured })) throw new RpcFault(codes.invalidRequest, 'A subscription needs a client that accepts text/event-stream');
     unwatch = served.watch?.((change) => {
       if (change.kind === 'list_changed') { if (lists.includes(change.list)) say(`notifications/${change.list}/list_changed`, unsubscribedParams(change.params)); }
       else if (change.kind === 'resource_updated' && concerns(uris, change.uri)) say('notifications/resources/updated', { ...unsubscribedParams(change.params), uri: change.uri });

@@ -81,7 +81,7 @@ function renderLink(link: JsonObject): string {
     ['Resource link', link['name']], ['Title', link['title']], ['URI', link['uri']], ['MIME', link['mimeType']],
     ['Size', typeof link['size'] === 'number' ? byteSize(link['size']) : undefined], ['Description', link['description']],
   ];
-  return rows.filter(([, value]) => typeof value === 'string' && value !== '').map(([label, value]) => `${label}: ${String(value)}`).join('\n');
+  return rows.filter(([, value]) => typeof value === 'string' && value !== '').map(([label, value]) => `${label}: ${String(value)}`).join('\n') || JSON.stringify(link);
 }
 
 /** A resource as text under its header; a blob of an allowed image type as that image, any other blob as a note. */

@@ -113,10 +113,9 @@ function compileKey(key: string, { servers = [], caseInsensitive }: MatchOptions
   if (/^\*+$/.test(key)) return () => 'sure';
   // `mcp` lets every server's tool through; of the host's own tools it can only hold back those that read from servers.
   if (key === 'mcp') return ({ native }) => (native === undefined ? 'sure' : native === 'read' ? 'loose' : undefined);
-  const wild = isWild(key);
   const exact = compileWildcard(key), loose = compileComparable(key, { caseInsensitive, slashes: true });
   // What stands before the first wildcard tells which server is meant, if it reaches that far.
-  const head = wild ? key.slice(0, key.search(/[*?]/)) : key;
+  const head = isWild(key) ? key.slice(0, key.search(/[*?]/)) : key;
   const known = new Set(servers), owner = ownerOf(head, known);
   const namesakes = servers.filter((server) => serverWord(server) === key).length;
   return (names) => {
@@ -125,8 +124,8 @@ function compileKey(key: string, { servers = [], caseInsensitive }: MatchOptions
     if (!names.loose.some(loose)) return undefined;
     if (names.native !== undefined) return names.sure.some(exact) ? 'sure' : 'loose';
     const meant = known.has(names.server) ? owner : ownerOf(head, [...known, names.server]);
-    const mayMean = meant.kind === 'one' ? meant.server === names.server : wild && meant.kind === 'none';
-    if (mayMean && names.sure.some((name, index) => (wild || index > 0) && exact(name))) return 'sure';
+    const mayMean = meant.kind === 'one' ? meant.server === names.server : meant.kind === 'none';
+    if (mayMean && names.sure.some(exact)) return 'sure';
     return key === names.serverWord && namesakes <= 1 ? 'sure' : 'loose';
   };
 }

@@ -62,13 +62,7 @@ export function createSearchIndex(entries: readonly ToolEntry[], sources: Readon
       // Score and place in one number: sorted backwards, the best is first and equals are in catalogue order.
       const found = new Float64Array(entries.length);
       let many = 0;
-      for (const shelf of shelves) {
-        const worth = scoreSource(shelf.source, whole, tokens), scores = scoreTools(shelf, whole, tokens);
-        for (let tool = 0; tool < scores.length; tool++) {
-          const score = worth + scores[tool]!;
-          if (score > 0) found[many++] = score * entries.length + last - shelf.from - tool;
-        }
-      }
+      for (const shelf of shelves) many = note(shelf, scoreSource(shelf.source, whole, tokens), scoreTools(shelf, whole, tokens), found, many);
       const best = found.subarray(0, many).sort().subarray(Math.max(0, many - limit)).reverse();
       return Array.from(best, (each) => entries[last - (each % entries.length)]!);
     },
@@ -77,51 +71,75 @@ export function createSearchIndex(entries: readonly ToolEntry[], sources: Readon
 
 function shelve(entries: readonly ToolEntry[], sources: ReadonlyMap<string, SearchSource>): readonly Shelf[] {
   const shelves: Shelf[] = [];
-  for (let from = 0, to = 0; from < entries.length; from = to) {
-    const { server } = entries[from]!, texts: string[] = [], marks = [0];
-    let end = 0;
-    for (; to < entries.length && entries[to]!.server === server; to++) {
-      const entry = entries[to]!, name = displayName(entry), { description = '' } = entry.definition;
-      texts.push(entry.id, name, description);
-      marks.push(end += entry.id.length + 1, end += name.length + 1, end += description.length + 1);
-    }
-    const { title = '', description = '' } = sources.get(server) ?? {};
-    texts.push('');
-    shelves.push({ from, text: fold(texts.join(SEAM)), marks, source: { name: fold(server), description: fold(`${title} ${description}`) } });
+  for (let from = 0; from < entries.length;) {
+    const { server } = entries[from]!, { title = '', description = '' } = sources.get(server) ?? {}, texts: string[] = [], marks = [0];
+    const to = fill(entries, from, server, texts, marks);
+    shelves.push({ from, text: fold(texts.join(SEAM) + SEAM), marks, source: { name: fold(server), description: fold(`${title} ${description}`) } });
+    from = to;
   }
   return shelves;
 }
 
-// These loops mostly run before anything has compiled them: no closures, no iterators.
+// A search is mostly the first one, and compiling costs more than running: what loops over tools are small functions without closures.
 
-/** What the texts of each tool are worth. Where a word is first decides: the id, then the name, then the description. */
+/** Puts the texts of one server's tools side by side; the place of the next server's first tool. */
+function fill(entries: readonly ToolEntry[], from: number, server: string, texts: string[], marks: number[]): number {
+  let to = from, end = 0;
+  for (; to < entries.length && entries[to]!.server === server; to++) {
+    const entry = entries[to]!, name = displayName(entry), description = entry.definition.description ?? '';
+    texts.push(entry.id, name, description);
+    marks.push(end += entry.id.length + 1, end += name.length + 1, end += description.length + 1);
+  }
+  return to;
+}
+
+function note({ from }: Shelf, worth: number, scores: Uint16Array, found: Float64Array, many: number): number {
+  let next = many;
+  for (let tool = 0; tool < scores.length; tool++) {
+    const score = worth + scores[tool]!;
+    if (score > 0) found[next++] = score * found.length + found.length - 1 - from - tool;
+  }
+  return next;
+}
+
+/** What the texts of each tool are worth. */
 function scoreTools({ text, marks }: Shelf, whole: string, tokens: readonly string[]): Uint16Array {
   const scores = new Uint16Array((marks.length - 1) / 3), matched = new Uint8Array(scores.length);
-  for (const token of tokens) {
-    for (let tool = 0, at = text.indexOf(token); at >= 0; at = text.indexOf(token, marks[3 * tool])) {
-      while (marks[3 * tool + 3]! <= at) tool += 1;
-      const id = marks[3 * tool]!, name = marks[3 * tool + 1]!;
-      // A wire id holds nothing that tokens are split at: it is one token.
-      scores[tool]! += at >= marks[3 * tool + 2]! ? WEIGHTS.descriptionToken : at >= name ? WEIGHTS.nameToken : name - id === token.length + 1 ? WEIGHTS.idToken : WEIGHTS.idContains;
-      if ((matched[tool]! += 1) === tokens.length) scores[tool]! += WEIGHTS.allTokens;
-      tool += 1;
-    }
-  }
+  for (const token of tokens) scoreToken(text, marks, token, scores, matched);
+  // A tool that holds the whole query holds all of its words; a query without words is held or not.
+  const first = matched.indexOf(tokens.length);
+  if (first < 0) return scores;
+  if (tokens.length > 0) for (let tool = first; tool >= 0; tool = matched.indexOf(tokens.length, tool + 1)) scores[tool]! += WEIGHTS.allTokens;
   if (!whole.includes(SEAM)) scoreWhole(text, marks, whole, scores);
   return scores;
+}
+
+/** Where a word is first in the texts of a tool decides: the id, then the name, then the description. */
+function scoreToken(text: string, marks: readonly number[], token: string, scores: Uint16Array, matched: Uint8Array): void {
+  for (let tool = 0, at = text.indexOf(token); at >= 0; at = text.indexOf(token, marks[3 * tool])) {
+    while (marks[3 * tool + 3]! <= at) tool += 1;
+    const id = marks[3 * tool]!, name = marks[3 * tool + 1]!;
+    // A wire id holds nothing that tokens are split at: it is one token.
+    scores[tool]! += at >= marks[3 * tool + 2]! ? WEIGHTS.descriptionToken : at >= name ? WEIGHTS.nameToken : name - id === token.length + 1 ? WEIGHTS.idToken : WEIGHTS.idContains;
+    matched[tool]! += 1;
+    tool += 1;
+  }
 }
 
 function scoreWhole(text: string, marks: readonly number[], whole: string, scores: Uint16Array): void {
   for (let tool = 0, at = text.indexOf(whole); at >= 0; at = text.indexOf(whole, marks[3 * tool])) {
     while (marks[3 * tool + 3]! <= at) tool += 1;
-    const id = marks[3 * tool]!, name = marks[3 * tool + 1]!, description = marks[3 * tool + 2]!;
-    if (at < description) {
-      const headsId = at === id, headsName = text.startsWith(whole, name), length = whole.length + 1;
-      const equal = (headsId && name - id === length) || (headsName && description - name === length);
-      scores[tool]! += equal ? WEIGHTS.nameEqual : headsId || headsName ? WEIGHTS.namePrefix + WEIGHTS.nameContains : WEIGHTS.nameContains;
-    }
+    scores[tool]! += scoreName(text, whole, at, marks[3 * tool]!, marks[3 * tool + 1]!, marks[3 * tool + 2]!);
     tool += 1;
   }
+}
+
+/** `at`: where in the texts of one tool the whole query is first. */
+function scoreName(text: string, whole: string, at: number, id: number, name: number, description: number): number {
+  if (at >= description) return 0;
+  const headsId = at === id, headsName = text.startsWith(whole, name), length = whole.length + 1;
+  if ((headsId && name - id === length) || (headsName && description - name === length)) return WEIGHTS.nameEqual;
+  return headsId || headsName ? WEIGHTS.namePrefix + WEIGHTS.nameContains : WEIGHTS.nameContains;
 }
 
 function scoreSource({ name, description }: Source, whole: string, tokens: readonly string[]): number {

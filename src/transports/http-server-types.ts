@@ -17,6 +17,7 @@ export interface AccessEntry {
 }
 
 export interface HttpServerOptions {
+  /** Closed with the server. */
   readonly engine: ServerEngine;
   /** Default `127.0.0.1`. Any other than loopback needs `tokens`. */
   readonly host?: string | undefined;
@@ -33,6 +34,7 @@ export interface HttpServerOptions {
   /** Legacy sessions at once, default `limits.serverSessions`, and how long an unused one is kept. */
   readonly maxSessions?: number | undefined;
   readonly sessionIdleMs?: number | undefined;
+  /** Told of each request once it is over. Must not throw. */
   readonly onAccess?: ((entry: AccessEntry) => void) | undefined;
 }
 

@@ -29,7 +29,7 @@ export interface HttpSessions {
 
 export function createHttpSessions(engine: ServerEngine, options: { readonly most: number; readonly idleMs: number }): HttpSessions {
   const sessions = new Map<string, HttpSession>();
-  let opening = 0;
+  let opening = 0, closed = false;
   const unused = (session: HttpSession): boolean => session.served.running === 0 && session.streams.standing.carrier === undefined;
 
   async function end(session: HttpSession): Promise<void> {
@@ -56,7 +56,7 @@ export function createHttpSessions(engine: ServerEngine, options: { readonly mos
     },
     admit(session) {
       opening -= 1;
-      if (session.served.revision === undefined) { void session.served.close(); session.streams.close(); } else sessions.set(session.id, session);
+      if (session.served.revision === undefined || closed) void end(session); else sessions.set(session.id, session);
     },
     find(id, principal) {
       const session = sessions.get(id);
@@ -72,6 +72,9 @@ export function createHttpSessions(engine: ServerEngine, options: { readonly mos
       }
     },
     get size() { return sessions.size; },
-    async close() { await Promise.all([...sessions.values()].map(end)); },
+    async close() {
+      closed = true;
+      await Promise.all([...sessions.values()].map(end));
+    },
   };
 }

@@ -60,7 +60,8 @@ test('a server that several share asks the first holder who can answer, and the 
   const asked: string[] = [];
   const person = (name: string): Person => ({ answer: () => { asked.push(name); return Promise.resolve({ action: 'decline' }); } });
   const host = home(t, { mcp: { docs: fixture() } }).host({ timers: fakeTimers() });
-  const first = host.lease({ share: 'team', person: person('first') }), second = host.lease({ share: 'team', person: person('second') });
+  const first = host.lease({ share: 'team', person: person('first') });
+  host.lease({ share: 'team', person: person('second') });
   const { client } = await first.connections.open('docs');
   await client.callTool('ask', { what: 'elicitation' });
   await first.release();

@@ -84,12 +84,12 @@ test('methods need what they belong to declared, and parameters of the right sha
 
 test('ids that run are refused, and more requests than a peer may have', async () => {
   const { request, session } = await client(createFixtureProgram());
-  const stop = new AbortController();
-  const running = Array.from({ length: limits.serverRequests }, (_, id) => request('tools/call', call('wait'), { id, signal: stop.signal }));
+  const stops = Array.from({ length: limits.serverRequests }, () => new AbortController());
+  const running = stops.map(({ signal }, id) => request('tools/call', call('wait'), { id, signal }));
   assert.equal((await request('ping', {}, { id: 5 })).error.code, -32600);
   assert.match((await request('ping', {}, { id: 'more' })).error.message, /Too many/);
   assert.equal(session.running, limits.serverRequests);
-  stop.abort();
+  for (const stop of stops) stop.abort();
   for (const { text } of await Promise.all(running)) assert.equal(text, undefined);
   assert.equal(session.running, 0);
   assert.equal((await request('tools/call', call('echo'), { signal: AbortSignal.abort() })).text, undefined);

@@ -15,13 +15,13 @@ interface Pipe { readonly peer: ServedPeerConnection; readonly program: FixtureP
 async function pipe(options: PeerOptions = {}): Promise<Pipe> {
   const said: unknown[] = [];
   const program = createFixtureProgram();
-  let sink: Sink | undefined;
+  let sink: Sink | undefined, told = false;
   const made: { sending: Pipe['sending']; closedTransports: number } = { sending: () => {}, closedTransports: 0 };
   const transport: Transport = {
     kind: 'stdio', perRequest: false,
-    open: (to) => { sink = to; return Promise.resolve(); },
+    open: (to) => { sink = { ...to, closed: (reason) => { told = true; to.closed(reason); } }; return Promise.resolve(); },
     send(message) { said.push(JSON.parse(message.text)); return made.sending(message); },
-    close() { made.closedTransports += 1; sink!.closed(ended()); return Promise.resolve({ forced: [] }); },
+    close() { made.closedTransports += 1; if (!told) sink!.closed(ended()); return Promise.resolve({ forced: [] }); },
   };
   const peer = await servePeer(createServer({ serve: () => program }), transport, options);
   return Object.assign(made, { peer, program, said, sink: sink!, put(value: object | string) { const { value: parsed, pruned } = parseFrame(typeof value === 'string' ? value : JSON.stringify({ jsonrpc: '2.0', ...value }))!; sink!.message(classify(parsed, pruned)!); } });

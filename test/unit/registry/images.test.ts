@@ -58,6 +58,22 @@ describe('examineImage()', () => {
     assert.equal(mediaTypeOf('image/\n x'), 'image/ x');
   });
 
+  test('measures a data: prefix no more than whitespace, wherever both stand (row 172)', () => {
+    const data = base64('image/png', 30);
+    for (const given of [`${' '.repeat(1_000)}data:image/png;base64,${data}`, `data:\nimage/png;\r\nbase64,\n${data}`]) assert.deepEqual(examineImage(given, undefined), { ok: true, mediaType: 'image/png', data, bytes: 30, inline: true });
+    const long = examineImage(`data:image/png${';x=y'.repeat(100_000)};base64,${data}`, 'image/png');
+    assert.ok(!long.ok && long.reason === 'the data is not base64');
+  });
+
+  test('puts missing padding back and refuses a digit too many', () => {
+    for (const length of [30, 31, 32]) {
+      const data = base64('image/png', length), examined = examineImage(data.replace(/=+$/, ''), 'image/png');
+      assert.deepEqual(examined, { ok: true, mediaType: 'image/png', data, bytes: length, inline: true });
+    }
+    const more = examineImage(`${base64('image/png', 30)}A`, 'image/png');
+    assert.ok(!more.ok && more.reason === 'the data is not base64');
+  });
+
   test('believes the bytes, not the label', () => {
     const lie = examineImage(base64('image/gif', 40), 'image/png');
     assert.ok(!lie.ok && lie.reason === 'the bytes are image/gif');

@@ -5,6 +5,7 @@ import type { Tool } from '../../../src/mcp/types.ts';
 import { buildCatalogue } from '../../../src/registry/catalog.ts';
 import { LOCK_VERSION, checkPin, compareLock, createLock, prettyJson, readLock, stringifyLock } from '../../../src/registry/pins.ts';
 import type { Lock } from '../../../src/registry/pins.ts';
+import { refusedByLock } from '../../../src/registry/refusals.ts';
 import type { ToolEntry } from '../../../src/registry/types.ts';
 import { origin, tool } from './entries.ts';
 
@@ -54,6 +55,23 @@ describe('a lock', () => {
     assert.equal(checkPin(lock, entries({ docs: [tool('__proto__')] })[0]!).kind, 'new');
   });
 
+  test('keeps names with line breaks, quotes and half characters', () => {
+    const names = ['a\n"b": {', 'back\\slash', '\ud800', '', ' ', '\u001b[31m'], all = entries(Object.fromEntries(names.map((server) => [`s${server}`, names.map((name) => tool(name, { description: `${name}\n}` }))])));
+    const text = stringifyLock(lockOf(all)), lock = readLock(text);
+    assert.ok(compareLock(lock, all).every(({ kind }) => kind === 'same') && all.length === 36);
+    assert.doesNotMatch(text, /\u001b/);
+    assert.equal(stringifyLock(lock), text);
+  });
+
+  test('passes over members that it does not know, except within a definition', () => {
+    const all = entries({ docs: [full] }), stored = JSON.parse(stringifyLock(lockOf(all)));
+    stored.comment = 'ours';
+    stored.servers.docs.find.lockedBy = 'a person';
+    assert.deepEqual(compareLock(readLock(JSON.stringify(stored)), all).map(({ kind }) => kind), ['same']);
+    stored.servers.docs.find.definition.icons = [];
+    assert.match(problem(JSON.stringify(stored)), /unknown member "icons"/);
+  });
+
   test('does not mind what is no part of a definition', () => {
     const lock = lockOf(entries({ docs: [full] }));
     assert.equal(checkPin(lock, entries({ docs: [{ ...full, _meta: { build: 8 }, icons: [] }] })[0]!).kind, 'same');
@@ -86,6 +104,11 @@ describe('compareLock()', () => {
     assert.ok(schema.kind === 'drifted' && schema.changes[0]?.field === 'inputSchema');
   });
 
+  test('orders what is missing by server and tool, wherever it stood', () => {
+    const unsorted = lockOf(entries({ b: [tool('y'), tool('x')], a: [tool('z')] }));
+    assert.deepEqual(compareLock({ servers: new Map([...unsorted.servers].reverse()) }, [], ['b', 'a']).map(({ server, tool: name }) => `${server} ${name}`), ['a z', 'b x', 'b y']);
+  });
+
   test('misses nothing of a server that could not be asked, and everything of one that has nothing left', () => {
     assert.deepEqual(compareLock(lock, []), []);
     assert.deepEqual(compareLock(lock, [], ['gone', 'docs']).map(({ server, tool: name, kind }) => [server, name, kind]), [['docs', 'find', 'missing'], ['docs', 'old', 'missing'], ['gone', 'x', 'missing']]);
@@ -103,6 +126,15 @@ test('readLock() refuses what is no lock of this version, saying where', () => {
   const text = stringifyLock(lockOf(entries({ a: [tool('x', { description: 'one' })] })));
   assert.match(problem(text.replace('"one"', '"two"')), /fingerprint that is not that of its definition/);
   assert.match(problem(text.replace('"description"', '"descriptions"')), /unknown member "descriptions"/);
+});
+
+test('refusedByLock() names what changed, and says so when nobody locked it', () => {
+  const lock = lockOf(entries({ docs: [full] })), now = entries({ docs: [{ ...full, title: 'F', description: 'other' }, tool('fresh')] });
+  const messages = now.map((entry) => { const check = checkPin(lock, entry); assert.ok(check.kind !== 'same'); const { code, message, hint } = refusedByLock(entry, check); return [code, message, hint]; });
+  assert.deepEqual(messages.map(([code, message]) => [code, message]), [
+    ['PERMISSION_DENIED', 'Cannot call "docs_find": its definition is not the one in zuno.lock.json (changed: title, description)'], ['PERMISSION_DENIED', 'Cannot call "docs_fresh": it is not in zuno.lock.json'],
+  ]);
+  assert.match(messages[0]![2]!, /mcp lock --check/);
 });
 
 test('prettyJson() is JSON with sorted keys', () => {

@@ -30,8 +30,9 @@ describe('toChatResults()', () => {
   });
 
   test('never sends an empty text, nor a document as a picture', () => {
-    assert.deepEqual(toChatResult(result('a', [words('')])), [{ role: 'tool', tool_call_id: 'a', content: '(no output)' }]);
-    assert.deepEqual(toChatResult(result('a', [paper])), [{ role: 'tool', tool_call_id: 'a', content: '[image: application/pdf (3 B)]' }]);
+    for (const parts of [[], [words('')], [words(' \n')]]) assert.deepEqual(toChatResult(result('a', parts)), [{ role: 'tool', tool_call_id: 'a', content: '(no output)' }]);
+    assert.deepEqual(toChatResult(result('a', [paper])), [{ role: 'tool', tool_call_id: 'a', content: '[image: application/pdf (3 B)] [not passed on: only pictures are]' }]);
+    assert.deepEqual(toChatResults([]), []);
   });
 });
 
@@ -46,7 +47,16 @@ describe('toMessageResult()', () => {
     });
   });
 
+  test('says of an error with pictures in words that it is one, because a marked one may hold text only', () => {
+    const shown = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBO' } };
+    assert.deepEqual(toMessageResult(result('a', [words('MCP tool returned an error:\nno'), picture], true)), { type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: 'MCP tool returned an error:\nno' }, shown] });
+    for (const first of [[], [words('no')]]) {
+      assert.deepEqual(toMessageResult(result('a', [...first, picture], true)), { type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: 'MCP tool returned an error:' }, ...first.map(() => ({ type: 'text', text: 'no' })), shown] });
+    }
+  });
+
   test('marks errors and never is empty', () => {
+    for (const parts of [[], [words(' \t\n')]]) assert.deepEqual(toMessageResult(result('a', parts)), { type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: '(no output)' }] });
     assert.deepEqual(toMessageResult(result('a', [words('')], true)), { type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: '(no output)' }], is_error: true });
   });
 });

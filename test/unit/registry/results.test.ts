@@ -65,6 +65,16 @@ describe('renderResult()', () => {
     ]);
   });
 
+  test('leaves control characters, escapes and directions as they came (row 167)', () => {
+    const odd = '\u001b[31mred\u0007\r\n\u0000\u202eback\u2028';
+    assert.deepEqual(texts(renderResult(result([words(odd), { type: 'resource', resource: { uri: `x:${odd}`, text: odd } }, { type: 'resource_link', uri: 'x:y', name: odd }])).parts), [odd, `Resource: x:${odd}\n\n${odd}`, `Resource link: ${odd}\nURI: x:y`]);
+    assert.deepEqual(texts(renderResult(result([words(odd)], { isError: true })).parts), [`MCP tool returned an error:\n${odd}`]);
+  });
+
+  test('shows a link of nothing but emptiness as the JSON that it is (row 167)', () => {
+    assert.deepEqual(texts(renderResult(result([{ type: 'resource_link', uri: '', name: '' }])).parts), ['{"type":"resource_link","uri":"","name":""}']);
+  });
+
   test('compares structured content with a text that nests without end', () => {
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
     assert.equal(renderResult(result([words(deep)], { structuredContent: [[1]] })).parts.length, 2);

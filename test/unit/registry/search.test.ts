@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { answerSearch, createSearchIndex, searchDescription } from '../../../src/registry/search.ts';
 import type { SearchSource } from '../../../src/registry/search.ts';
 import type { ToolEntry } from '../../../src/registry/types.ts';
-import { entry } from './entries.ts';
+import { entry, random } from './entries.ts';
 
 const ids = (found: readonly ToolEntry[]): string[] => found.map(({ id }) => id);
 const search = (entries: readonly ToolEntry[], query: string, limit?: number, sources?: ReadonlyMap<string, SearchSource>): string[] => ids(createSearchIndex(entries, sources).search(query, limit));
@@ -40,6 +40,55 @@ describe('search()', () => {
     order(entry('sun', 'x', {}, 'p_x'), entry('b', 'y', { description: 'sun' }), 'sun zz');
   });
 
+  test('weighs every match as documented: what adds up to the same keeps the catalogue’s order (row 147)', () => {
+    const words = (n: number): string[] => Array.from({ length: n }, (_, index) => `w${String(index).padStart(2, '0')}`), query = (n: number): string => words(n).join(' ');
+    const silent = (id: string, server: string, more: Parameters<typeof entry>[2] = {}): ToolEntry => entry(server, 'y', more, id), sources = new Map([['told', { description: query(20) }], ['titled', { title: 'w00' }]]);
+    const holdingIds = (n: number, server = 'q'): ToolEntry => silent(`${words(n).join('')}_`, server);
+    const ties: readonly (readonly [what: string, query: string, ToolEntry, ToolEntry])[] = [
+      ['35 in the description, 35 in what the server says of itself', 'w00 zz', silent('a', 'q', { description: 'w00' }), silent('b', 'told')],
+      ['the same by the title of the server', 'w00 zz', silent('a', 'titled'), silent('b', 'told')],
+      ['2 x 35, 70 in the display name', 'w00 w01 zz', silent('a', 'q', { description: query(2) }), silent('b', 'q', { title: 'w00' })],
+      ['20 x 35, 7 x 100 in the id', `${query(20)} zz`, silent('a', 'q', { description: query(20) }), holdingIds(7)],
+      ['2 x 70, 140 for the id itself', 'w00 w01 b zz', silent('a', 'q', { title: 'w00 w01' }), silent('b', 'q')],
+      ['100 in the id, 100 in the name of the server', 'w00 zz', holdingIds(1), silent('b', 'w00 server')],
+      ['3 x 35 and 100 for all words, 100 in the id and 3 x 35 of the server', query(3), silent('a', 'q', { description: query(3) }), holdingIds(1, 'told')],
+      ['1,000 for the name of the server and no more, 9 x 100 in the id and 100 for all words', query(9), silent('a', query(9)), holdingIds(9)],
+      ['1,000 for the display name, 10 x 70, 100; 10 x 100, 100, 7 x 100 in the name of the server', query(10), silent('a', 'q', { title: query(10) }), holdingIds(10, query(7))],
+      ['500 + 250 for its beginning, 15 x 70, 100; 15 x 100, 100, 3 x 100', query(15), silent('a', 'q', { title: `${query(15)}!` }), holdingIds(15, query(3))],
+      ['250 for what contains it, 5 x 70, 100; 5 x 100, 100, 100', query(5), silent('a', 'q', { title: `!${query(5)}` }), holdingIds(5, query(1))],
+      ['1,000 for the id, 1,000 for the display name', '!!', silent('!!', 'q'), silent('b', 'q', { title: '!!' })],
+      ['500 + 250 for the beginning of the id and of the display name', '!!', silent('!!a', 'q'), silent('b', 'q', { title: '!!b' })],
+    ];
+    for (const [what, text, a, b] of ties) for (const both of [[a, b], [b, a]]) assert.deepEqual(search(both, text, 8, sources), ids(both), what);
+  });
+
+  test('equals a direct reference over 3,000 random catalogues', () => {
+    const { below, pick } = random(31), vocabulary = ['red', 'Green', 'blue', 're', 'İst', 'a_b', 'x/y', 'ß', '\0', 'ΟΣ', '1'];
+    const text = (most: number): string => Array.from({ length: below(most + 1) }, () => pick(vocabulary)).join(pick([' ', '_', '', ', ']));
+    for (let round = 0; round < 3_000; round++) {
+      const servers = Array.from({ length: 3 }, () => text(2)), sources = new Map([[servers[0]!, { title: text(2), description: text(3) }]]);
+      const tools = Array.from({ length: below(9) }, () => entry(pick(servers), text(2), below(3) === 0 ? { title: text(3), description: text(4) } : { description: text(4) }, text(3)));
+      const wanted = text(4).replaceAll('\0', ''), limit = 1 + below(9), direct = tools.map((of, index) => ({ of, index, score: scored(of, wanted, sources.get(of.server)) })).filter(({ score }) => score > 0).sort((a, b) => b.score - a.score || a.index - b.index);
+      const found = createSearchIndex(tools, sources).search(wanted, limit);
+      assert.deepEqual(found.map((of) => tools.indexOf(of)), direct.slice(0, limit).map(({ index }) => index), `${JSON.stringify(wanted)} in ${JSON.stringify(tools.map(({ id, server, tool, definition }) => [id, server, tool, definition.title, definition.description]))}`);
+    }
+  });
+
+  test('finds its place behind characters that become longer in lower case', () => {
+    const odd = [entry('a', 'x', { title: 'İİİİİ', description: 'İstanbul' }), entry('a', 'y', { description: 'needle' }), entry('a', 'z', { title: 'needle' })];
+    assert.deepEqual(search(odd, 'needle'), ['a_z', 'a_y']);
+    assert.deepEqual(search(odd, 'istanbul'), ['a_x']);
+    assert.deepEqual(search(odd, 'İSTANBUL'), ['a_x']);
+  });
+
+  test('looks through 10,000 tools without delay', () => {
+    const tools = Array.from({ length: 10_000 }, (_, index) => entry(`service-${index % 200}`, `read_${index}`, { description: `Lets you read the number ${index} of all that the workspace holds` }, `service-${index % 200}_read_${index}`));
+    const before = process.cpuUsage(), index = createSearchIndex(tools);
+    assert.equal(index.search('the number 4711 of a workspace')[0], tools[4711]);
+    const { user, system } = process.cpuUsage(before);
+    assert.ok(user + system < 200_000, `${user + system} us`);
+  });
+
   test('splits words at everything but letters, digits, _, - and /', () => {
     const tools = [entry('a', 'x', { description: 'read/write b-tree _id 検索 Straße' })];
     for (const query of ['zz read/write', 'zz, b-tree!', '(_id) zz', 'zz 検索', 'zz straße']) assert.deepEqual(search(tools, query), ['a_x'], query);
@@ -58,6 +107,19 @@ describe('search()', () => {
     assert.deepEqual(search(odd, '.*+?^${}()|[]\\'), []);
   });
 });
+
+/** The score of one tool, term by term. */
+function scored({ id, server, tool, definition }: ToolEntry, query: string, { title = '', description: about = '' }: SearchSource = {}): number {
+  const low = (text: string): string => text.replaceAll('İ', 'i').toLowerCase(), wanted = low(query.trim()), tokens = wanted.split(/[^\p{L}\p{N}_/-]+/u).filter(Boolean);
+  if (wanted === '') return 0;
+  const names = [low(id), low(definition.title ?? tool)], said = low(definition.description ?? ''), source = low(server), told = low(`${title} ${about}`);
+  let score = names.includes(wanted) ? 1000 : (names.some((name) => name.startsWith(wanted)) ? 500 : 0) + (names.some((name) => name.includes(wanted)) ? 250 : 0);
+  const each = tokens.map((token) => (names[0] === token ? 140 : names[0]!.includes(token) ? 100 : names[1]!.includes(token) ? 70 : said.includes(token) ? 35 : 0));
+  for (const found of each) score += found;
+  if (tokens.length > 0 && each.every((found) => found > 0)) score += 100;
+  score += source === wanted ? 1000 : 100 * tokens.filter((token) => source.includes(token)).length;
+  return score + 35 * tokens.filter((token) => told.includes(token)).length;
+}
 
 describe('answerSearch()', () => {
   const found = [entry('docs', 'find', { title: 'Find\npages', description: `First line\n  second ${'x'.repeat(400)}` }), entry('docs', 'bare')];
