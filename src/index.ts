@@ -28,6 +28,7 @@ export type { Retry, RetryClock } from './host/recovery.ts';
 export type { Timers } from './host/timers.ts';
 export type { ConnectionFacts } from './http/types.ts';
 export type { CloseReport, Notice, Outgoing, Sink, Stamp, Transport } from './jsonrpc/transport.ts';
+export type { ErrorResponse, Id, Message, Notification, Request, ResultResponse, RpcError } from './jsonrpc/message.ts';
 export type {
   Answers, CallSettings, CallToolResult, Client, ClientEvent, Completion, ContentBlock, Dropped, Elicitation, ElicitationAnswer, Era, GetPromptResult, Implementation, Listing, ListKind, Progress, Prompt, PromptArgument, PromptMessage,
   ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Root, ServerCapabilities, Skill, SkillFile, Tool, ToolAnnotations,
