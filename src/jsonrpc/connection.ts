@@ -11,7 +11,7 @@
  */
 import { now } from '../base/deadline.ts';
 import { Failure, toFailure, withContext, type AnyFailure, type Stage } from '../base/failure.ts';
-import { isObject, type JsonObject } from '../base/json.ts';
+import { isObject, type JsonObject, textNestsDeeper } from '../base/json.ts';
 import { limits } from '../base/limits.ts';
 import { shorten } from '../base/text.ts';
 import { codes } from './codes.ts';
@@ -402,14 +402,17 @@ export function encodeRequest(id: number, method: string, params: JsonObject | u
   return `${head},"params":{"_meta":{${meta}}${rest === '{}' ? '}' : `,${rest.slice(1)}`}}`;
 }
 
-/** `JSON.stringify` walks by recursion: what nests too deep ends it with a `RangeError`. Other mistakes of the caller stay what they are. */
+/** Nothing leaves that we would not take. Some engines walk by recursion, where nesting ends in a `RangeError`. Other mistakes of the caller stay what they are. */
 function encodeOrRefuse(id: number, method: string, { params, stamp, progress, action, stage }: Pick<RequestOptions<unknown>, 'params' | 'stamp' | 'progress' | 'action' | 'stage'>): string {
+  const refusal = (cause?: unknown): Failure => new Failure('LIMIT_EXCEEDED', `Cannot ${action}: what is to be sent nests too deep or is too long`, { stage, details: { limit: 'jsonDepth', maximum: limits.jsonDepth }, cause });
+  let text: string;
   try {
-    return encodeRequest(id, method, params, stamp, progress === true);
+    text = encodeRequest(id, method, params, stamp, progress === true);
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    throw new Failure('LIMIT_EXCEEDED', `Cannot ${action}: what is to be sent nests too deep or is too long`, { stage, details: { limit: 'jsonDepth', maximum: limits.jsonDepth }, cause: error });
+    throw error instanceof RangeError ? refusal(error) : error;
   }
+  if (textNestsDeeper(text, limits.jsonDepth)) throw refusal();
+  return text;
 }
 
 function encodeResponse(id: Id, outcome: InboundAnswer): string {

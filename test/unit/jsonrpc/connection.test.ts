@@ -81,9 +81,11 @@ test('request() rejects arguments that are no JSON, and goes on', async () => {
 
 test('request() refuses what nests too deep to be written, and sends nothing', async () => {
   const { peer, connection } = await setup();
-  let deep: object = {};
-  for (let level = 0; level < 50_000; level++) deep = [deep];
-  assert.equal((await failureOf(connection.request('tools/call', mutating({ params: { deep } })), 'LIMIT_EXCEEDED')).details.limit, 'jsonDepth');
+  for (const levels of [600, 50_000]) {
+    let deep: object = {};
+    for (let level = 0; level < levels; level++) deep = [deep];
+    assert.equal((await failureOf(connection.request('tools/call', mutating({ params: { deep } })), 'LIMIT_EXCEEDED')).details.limit, 'jsonDepth');
+  }
   assert.deepEqual([peer.sent, connection.pendingCount], [[], 0]);
 });
 
