@@ -21,7 +21,7 @@ export type {
   Admission, AgentDefinition, AuditSettings, CommandDefinition, Config, Diagnostic, LayerKind, LoadedLayer, LocalEntry, OriginOf, ProtocolChoice, Reference, RemoteEntry, ServerEntry, Template, Timeouts,
 } from './config/types.ts';
 export type {
-  Attempt, Catalogue, CatalogueView, Connections, HistoryItem, Host, HostEvent, HostOptions, HttpAnswer, Lease, LeaseOptions, OpenServer, PastCall, Person, Reader, SchemaExposure, ServerLists, ServerRetry, ServerState, ServerStatus,
+  Attempt, Catalogue, CatalogueView, Connections, HistoryItem, Host, HostEvent, HostOptions, HttpAnswer, Lease, LeaseOptions, OpenServer, PastCall, Person, Reader, CompletionReference, SchemaExposure, ServerLists, ServerRetry, ServerState, ServerStatus,
   Session, SessionCommand, SessionOptions, Step, StepCall, StepCallOptions, StepResult, Timing, ToolListing, Waiting,
 } from './host/types.ts';
 export type { Retry, RetryClock } from './host/recovery.ts';

@@ -88,7 +88,9 @@ export function createCatalogue(options: CatalogueOptions): Catalogue & { close(
     note.watched = opened;
     const { client } = opened;
     client.on((event) => {
-      if (event.kind !== 'list_changed' || note.watched !== opened) return;
+      if (note.watched !== opened) return;
+      if (event.kind === 'resource_updated') events.emit({ kind: 'resource_updated', server, uri: event.uri });
+      if (event.kind !== 'list_changed') return;
       events.emit({ kind: 'list_changed', server, list: event.list });
       if (event.list === 'tools') changed(server, note);
     });

@@ -6,10 +6,14 @@ import type { ServerStatus, Session } from './types.ts';
 const USAGE = 'Usage: /mcp [list | status | connect <server> | disconnect <server>]';
 
 /** `words`: what follows `/mcp`. Lines for a person; never rejects. */
-export async function runMcpCommand(session: Pick<Session, 'status' | 'connect' | 'disconnect'>, words: string, signal?: AbortSignal): Promise<readonly string[]> {
+export async function runMcpCommand(session: Pick<Session, 'status' | 'revalidate' | 'connect' | 'disconnect'>, words: string, signal?: AbortSignal): Promise<readonly string[]> {
   const [verb = 'list', ...rest] = words.trim().split(/\s+/).filter((word) => word !== '');
   const server = rest.join(' ');
-  if ((verb === 'list' || verb === 'status') && server === '') return lines(session.status());
+  if ((verb === 'list' || verb === 'status') && server === '') {
+    // What died silently shows (FACTS R38).
+    await session.revalidate(signal).catch(() => {});
+    return lines(session.status());
+  }
   if (server === '' || (verb !== 'connect' && verb !== 'disconnect')) return [USAGE];
   try {
     if (verb === 'connect') await session.connect(server, signal);

@@ -94,7 +94,7 @@ function discoveryOf(core: SessionCore, taken: string | undefined): Offer['disco
 }
 
 /** The session has it by its list and rules; a child besides only as its parent was shown it. */
-function isNativeOffered(core: SessionCore, id: NativeToolId): boolean {
+export function isNativeOffered(core: SessionCore, id: NativeToolId): boolean {
   if (core.policy.hiddenNative(nativeTraits(id).permissionKey, id)) return false;
   if (core.parent !== undefined && core.parent.ceiling.get(id) !== offeredNative(id).schemaId) return false;
   return core.filters.every((filter) => filter.inheritableNative(id).inherits);

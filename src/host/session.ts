@@ -13,7 +13,7 @@ import type { Batch } from './asking-person.ts';
 import { createCommands } from './commands.ts';
 import { createDelegation } from './delegation.ts';
 import { openJournal, type Journal } from './journal.ts';
-import { exposureOf, planOffer, standings } from './offer.ts';
+import { exposureOf, isNativeOffered, planOffer, standings } from './offer.ts';
 import { requireServers } from './required-servers.ts';
 import { createCore, type SessionCore } from './session-core.ts';
 import type { SessionContext } from './session-context.ts';
@@ -137,6 +137,14 @@ export function openSession(core: SessionCore, batches: WeakMap<AbortSignal, Bat
       return exposureOf(core, await catalogue.view());
     },
     status: () => connections.status(),
+    revalidate: (signal) => connections.revalidate(undefined, signal),
+    async subscribe(server, uris, signal) {
+      if (!isNativeOffered(core, 'read_mcp_resource')) throw new Failure('PERMISSION_DENIED', `Cannot subscribe to resources of "${server}": the policy denies reading`, { stage: 'permission', details: { tool: 'read_mcp_resource', why: 'rule' }, hint: 'zuno-lite debug permissions' });
+      // Its list is asked first: whoever holds that hears what the connection tells.
+      await catalogue.listing(server, signal);
+      return (await connections.open(server, signal)).client.watch({ uris }, { signal });
+    },
+    complete: (server, reference, argument, context, signal) => lease.ask(server, ({ client }) => client.complete(reference, argument, context, { signal }), signal),
     async connect(server, signal) {
       mayChange(server, 'connect');
       await connections.connect(server, signal);

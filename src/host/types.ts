@@ -7,7 +7,7 @@ import type { Redact } from '../base/redact.ts';
 import type { AgentDefinition, Config, ServerEntry, Timeouts } from '../config/types.ts';
 import type { ConnectionFacts } from '../http/types.ts';
 import type { CloseReport, Transport } from '../jsonrpc/transport.ts';
-import type { Answers, Client, Dropped, Elicitation, ElicitationAnswer, GetPromptResult, Listing, ListKind, PromptArgument, Root, Tool } from '../mcp/types.ts';
+import type { Answers, Client, Completion, Dropped, Elicitation, ElicitationAnswer, GetPromptResult, Listing, ListKind, PromptArgument, Root, Tool } from '../mcp/types.ts';
 import type { Part } from '../registry/results.ts';
 import type { Approval, ApprovalAnswer, CallOptions, Decision, ExposurePolicy, OfferedTool, Outcome, Rule, Standing, ToolEntry } from '../registry/types.ts';
 import type { TextWindow } from '../registry/window.ts';
@@ -153,6 +153,8 @@ export type HostEvent =
   | { readonly kind: 'restarted'; readonly server: string }
   | { readonly kind: 'closed'; readonly server: string; readonly by: 'person' | 'replacement' | 'host' }
   | { readonly kind: 'list_changed'; readonly server: string; readonly list: ListKind }
+  /** Of a resource that somebody subscribed to. */
+  | { readonly kind: 'resource_updated'; readonly server: string; readonly uri: string }
   /** The catalogue as steps see it has news. */
   | { readonly kind: 'catalogue'; readonly revision: number };
 
@@ -288,6 +290,12 @@ export interface Session {
   /** What a step that began now would show and hold back, and by which policy. Changes nothing. */
   schemaExposure(): Promise<SchemaExposure>;
   status(): readonly ServerStatus[];
+  /** Pings what is connected, so that `status()` tells what died silently. Starts nothing. */
+  revalidate(signal?: AbortSignal): Promise<void>;
+  /** `resource_updated` follows when one of these changes, until `close()` or the end of the connection. Fails with PERMISSION_DENIED where reading is denied. */
+  subscribe(server: string, uris: readonly string[], signal?: AbortSignal): Promise<{ close(): Promise<void> }>;
+  /** What an argument of a prompt, or a variable of a resource template, may be; `context`: the others as far as they are known. */
+  complete(server: string, reference: CompletionReference, argument: { readonly name: string; readonly value: string }, context?: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<Completion>;
   /** Fails with PERMISSION_DENIED in a child. */
   connect(server: string, signal?: AbortSignal): Promise<void>;
   disconnect(server: string): Promise<boolean>;
@@ -303,6 +311,8 @@ export interface Session {
   on(listener: (event: HostEvent) => void): () => void;
   close(): Promise<CloseReport>;
 }
+
+export type CompletionReference = { readonly type: 'ref/prompt'; readonly name: string } | { readonly type: 'ref/resource'; readonly uri: string };
 
 export interface SchemaExposure {
   readonly policy: ExposurePolicy;

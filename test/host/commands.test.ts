@@ -4,7 +4,8 @@ import type { TestContext } from 'node:test';
 import { runMcpCommand } from '../../src/host/mcp-command.ts';
 import type { Session } from '../../src/host/types.ts';
 import { refusal } from '../support/http-fixture.ts';
-import { home, type Home } from '../support/hosts.ts';
+import { fixture, home, type Home } from '../support/hosts.ts';
+import { waitFor } from '../support/process.ts';
 import { listed, tools } from '../support/sessions.ts';
 
 async function open(t: TestContext, config: Record<string, unknown>): Promise<{ session: Session; house: Home }> {
@@ -69,4 +70,21 @@ test('/mcp lists, disconnects and connects the servers of a live session (row 15
   assert.deepEqual(await runMcpCommand(session, 'connect docs'), ['docs: connected via stdio; 1 tool']);
   assert.match((await runMcpCommand(session, 'connect nowhere'))[0]!, /^Unable to connect MCP server "nowhere"/);
   assert.match((await runMcpCommand(session, 'connect bad'))[0]!, /^Unable to connect MCP server "bad"/);
+});
+
+test('subscribe() brings what changes as events, complete() what an argument may be; both only where reading is allowed and known', async (t) => {
+  const entry = fixture('--resources', '--prompts');
+  const { session } = await open(t, { mcp: { docs: entry } });
+  await session.step();
+  const heard: string[] = [];
+  session.on((event) => { if (event.kind === 'resource_updated') heard.push(`${event.server} ${event.uri}`); });
+  const subscription = await session.subscribe('docs', ['file:///a.txt']);
+  await waitFor(() => heard.length > 0, 'the update');
+  assert.deepEqual(heard, ['docs file:///a.txt']);
+  await subscription.close();
+  assert.deepEqual((await session.complete('docs', { type: 'ref/prompt', name: 'greet' }, { name: 'who', value: 'a' })).values, ['anna']);
+  await session.revalidate();
+  assert.equal(session.status()[0]?.state, 'connected');
+  const denied = await open(t, { permission: { rules: { read: 'deny' } }, mcp: { docs: entry } });
+  await refusal(denied.session.subscribe('docs', ['file:///a.txt']), 'PERMISSION_DENIED');
 });

@@ -16,6 +16,7 @@ test('statusLine() says state, transport, number of tools, error and where to si
 test('runMcpCommand() lists sorted, switches one server, and explains itself otherwise (row 159)', async () => {
   const done: string[] = [], statuses = [status('wiki'), status('docs', { toolCount: 2 })];
   const session = {
+    revalidate: () => Promise.resolve(),
     status: () => statuses,
     connect: async (name: string) => { done.push(`+${name}`); if (name === 'bad') throw failure; },
     disconnect: async (name: string) => { done.push(`-${name}`); if (name === 'bad') throw failure; return name === 'docs'; },
