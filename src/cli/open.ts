@@ -40,6 +40,9 @@ export interface Household {
   readonly paths?: Paths;
   /** Default: a live line while it waits. */
   readonly onRetry?: NonNullable<HostOptions['onRetry']>;
+  /** Default: `one-shot`. */
+  readonly life?: NonNullable<HostOptions['life']>;
+  readonly tap?: HostOptions['tap'];
 }
 
 /** What a server is tried again for, in two words. */
@@ -55,7 +58,7 @@ export function retryText(retry: ServerRetry): string {
 /** Runs `use` with a host of its own. Failures are reported before the host is torn down, so that nobody waits for the clean-up to see them. */
 export async function withHost(context: Context, household: Household, use: (host: Host) => Promise<number>): Promise<number> {
   const { createHost } = await import('../host/host.ts');
-  const host = createHost({ paths: pathsOf(context), onRetry: (retry) => context.terminal.live(retryText(retry)), ...household, environment: context.terminal.environment, log: context.log, life: 'one-shot' });
+  const host = createHost({ paths: pathsOf(context), onRetry: (retry) => context.terminal.live(retryText(retry)), life: 'one-shot', ...household, environment: context.terminal.environment, log: context.log });
   // An exception nobody catches ends the process without passing `finally`.
   const lastResort = (): void => host.killSync();
   process.once('exit', lastResort);

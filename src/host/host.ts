@@ -185,6 +185,10 @@ export function createHost(options: HostOptions): Host {
     },
     call: async (entry, args, call) => (await loadRegistry()).gate.call(entry, args, call ?? {}),
     lease: (wished = {}) => pool.lease(wished),
+    async gated(lease, wished = {}) {
+      const [{ createGated }, given] = await Promise.all([import('./gated.ts'), context()]);
+      return createGated(given, lease, wished);
+    },
     async session(wished = {}) {
       if (closing !== undefined) throw closedHost('');
       const [{ createSession }, given] = await Promise.all([import('./session.ts'), context()]);

@@ -13,7 +13,7 @@ import { compileRule, namesOf, type MatchOptions } from '../registry/rule-match.
 import type { SearchIndex } from '../registry/search.ts';
 import type { Decision, OfferedTool, Standing, ToolEntry } from '../registry/types.ts';
 import type { ArtifactStore } from './artifact-store.ts';
-import { askInBatches, type Batch } from './asking-person.ts';
+import { askInBatches, type Approve, type Batch } from './asking-person.ts';
 import { createCallLanes, type CallLanes } from './call-lanes.ts';
 import type { CallMark } from './journal-records.ts';
 import type { Journal } from './journal.ts';
@@ -39,9 +39,11 @@ export interface SessionParts {
   /** 0 at the root. */
   readonly depth: number;
   readonly batches: WeakMap<AbortSignal, Batch>;
+  /** Who is asked, in place of the person: whoever it is that called, known by the call's signal. */
+  readonly approve?: Approve | undefined;
 }
 
-export interface SessionCore extends Omit<SessionParts, 'batches'> {
+export interface SessionCore extends Omit<SessionParts, 'batches' | 'approve'> {
   readonly config: Config;
   readonly log: Log;
   readonly gate: Gate;
@@ -100,9 +102,9 @@ export interface SessionMemory {
   settled: boolean;
 }
 
-export function createCore({ batches, ...parts }: SessionParts): SessionCore {
+export function createCore({ batches, approve: asked, ...parts }: SessionParts): SessionCore {
   const { agent, options, context, lease, journal, parent } = parts, { config } = lease;
-  const person = options.person ?? context.person, approve = askInBatches(person?.approve?.bind(person), batches);
+  const person = options.person ?? context.person, approve = asked ?? askInBatches(person?.approve?.bind(person), batches);
   const agentRules = [...(parent?.rules ?? []), ...agent.rules], sessionRules = options.rules ?? [];
   const audit = context.audit?.recorder({ session: parts.id, agent: agent.name });
   const given = context.gateOptions(lease, { person });

@@ -27,7 +27,8 @@ function refusedBeforeTheCall(outcome: Outcome): Outcome {
   return outcome.kind === 'failed' && outcome.failure.code === 'TOOL_UNKNOWN' ? { kind: 'blocked', failure: outcome.failure } : outcome;
 }
 
-function inWords(kind: Outcome['kind'], { message, hint }: AnyFailure): Rendered {
+/** What a model is told of a call that has no result. */
+export function inWords(kind: Outcome['kind'], { message, hint }: AnyFailure): Rendered {
   const lines = [message, ...(hint === undefined ? [] : [hint]), ...(kind === 'unknown' ? [RECOVERY_NOTE] : kind === 'blocked' ? ['Nothing was done.'] : [])];
   return { parts: [{ kind: 'text', text: lines.map((line) => (/[.!?]$/.test(line) ? line : `${line}.`)).join('\n') }], isError: true };
 }

@@ -11,6 +11,7 @@ import type { Answers, Client, Completion, Dropped, Elicitation, ElicitationAnsw
 import type { Part } from '../registry/results.ts';
 import type { Approval, ApprovalAnswer, CallOptions, Decision, ExposurePolicy, OfferedTool, Outcome, Rule, Standing, ToolEntry } from '../registry/types.ts';
 import type { TextWindow } from '../registry/window.ts';
+import type { ResourceToolId } from '../registry/native-tools.ts';
 import type { IdentityProvider } from '../oauth/identity.ts';
 import type { Visit } from '../oauth/types.ts';
 import type { Retry, RetryClock } from './recovery.ts';
@@ -368,6 +369,36 @@ export type HistoryItem =
   /** In place of a call whose declaration is gone or changed: JSON that no provider takes for a call. */
   | { readonly kind: 'text'; readonly callId: string; readonly text: string; readonly why: string };
 
+// --- Servers served on --------------------------------------------------------------------------------------------------
+
+export interface GatedOptions {
+  /** As `SessionOptions.agent`. */
+  readonly agent?: string | undefined;
+  readonly rules?: readonly Rule[] | undefined;
+  /** Who is asked about a call, known by the signal of the call. Absent: the host's person. */
+  readonly approve?: ((approval: Approval, signal?: AbortSignal) => Promise<ApprovalAnswer>) | undefined;
+  /** In place of the configuration's. */
+  readonly exposure?: ExposurePolicy | undefined;
+}
+
+/** What may be used at one moment. Nothing that was searched or called before changes it. */
+export interface GatedTools { readonly view: CatalogueView; readonly shown: readonly ToolEntry[]; readonly deferred: readonly ToolEntry[] }
+
+export interface Gated {
+  readonly lease: Lease;
+  tools(): Promise<GatedTools>;
+  /** Why a tool that is not among them is refused; nothing when no gate keeps it out. */
+  refusal(entry: ToolEntry): AnyFailure | undefined;
+  /** Never rejects. */
+  call(entry: ToolEntry, args: unknown, options?: CallOptions): Promise<Outcome>;
+  /** What was refused before the gate is recorded all the same. */
+  refused(entry: ToolEntry, args: JsonObject, failure: AnyFailure): void;
+  mayRead(id: ResourceToolId): boolean;
+  /** Reading under the rules for it. Never rejects; what `work` gave is `value`. */
+  read<T>(id: ResourceToolId, args: JsonObject, work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<{ readonly outcome: Outcome; readonly value?: T }>;
+  search(tools: GatedTools, query: string, limit: number): readonly ToolEntry[];
+}
+
 export interface Host {
   readonly config: Config;
   status(): readonly ServerStatus[];
@@ -390,6 +421,8 @@ export interface Host {
   session(options?: SessionOptions): Promise<Session>;
   /** Live servers of one's own, or shared ones. */
   lease(options?: LeaseOptions): Lease;
+  /** The gates of a session in front of these servers, for whoever serves them on; the lease stays the caller's. */
+  gated(lease: Lease, options?: GatedOptions): Promise<Gated>;
   /** Hears of every lease of this host. */
   on(listener: (event: HostEvent) => void): () => void;
   /** Idempotent, never rejects. */

@@ -23,7 +23,7 @@ const notOffered = (method: string): InboundAnswer => ({ error: { code: codes.me
 export async function answerQuestion(answers: Answers, method: string, params: JsonObject, signal: AbortSignal): Promise<InboundAnswer> {
   try {
     switch (method) {
-      case 'roots/list': return answers.roots === undefined ? notOffered(method) : { result: { roots: answers.roots() } };
+      case 'roots/list': return answers.roots === undefined ? notOffered(method) : { result: { roots: await answers.roots() } };
       case 'sampling/createMessage': return answers.sample === undefined ? notOffered(method) : { result: await answers.sample(params, signal) };
       case 'elicitation/create': return answers.elicit === undefined ? notOffered(method) : await elicit(answers, params, signal);
       default: return notOffered(method);

@@ -30,6 +30,16 @@ export function expectObject(method: string, value: unknown): JsonObject {
   return value;
 }
 
+/** Where what was read keeps the answer it came from. Nothing that copies, compares or prints it sees this. */
+const RAW = Symbol('raw');
+
+/** The answer as the server sent it, of what `readCallResult`, `readReadResult`, `readPromptResult` and `readCompletion` made of it. */
+export const rawOf = (read: object): JsonObject | undefined => (read as { readonly [RAW]?: JsonObject })[RAW];
+
+function madeFrom<T extends object>(raw: JsonObject, read: T): T {
+  return Object.defineProperty(read, RAW, { value: raw });
+}
+
 // ---- lists
 
 type Reader<T> = (item: JsonObject) => T | string;
@@ -155,38 +165,38 @@ export function readCallResult(result: JsonObject): CallToolResult {
   if ('structuredContent' in result) made.structuredContent = result['structuredContent'];
   const meta = result['_meta'];
   if (isObject(meta)) made._meta = meta;
-  return made;
+  return madeFrom(result, made);
 }
 
 export function readReadResult(result: JsonObject): ReadResourceResult {
   const contents = result['contents'];
   if (!Array.isArray(contents)) throw refuse('resources/read', '"contents" is not an array', contents ?? null);
-  return {
+  return madeFrom(result, {
     contents: contents.map((item: unknown) => {
       const read = readContents(item);
       if (read === undefined) throw refuse('resources/read', 'an entry has no uri, or neither text nor blob', item);
       return read;
     }),
-  };
+  });
 }
 
 export function readPromptResult(result: JsonObject): GetPromptResult {
   const messages = result['messages'], description = result['description'];
   if (!Array.isArray(messages)) throw refuse('prompts/get', '"messages" is not an array', messages ?? null);
-  return {
+  return madeFrom(result, {
     ...(typeof description === 'string' ? { description } : {}),
     messages: messages.map((item: unknown) => {
       const message = expectObject('prompts/get', item);
       return { role: typeof message['role'] === 'string' ? message['role'] : 'user', content: readBlock(message['content']) };
     }),
-  };
+  });
 }
 
 export function readCompletion(result: JsonObject): Completion {
   const completion = result['completion'];
   if (!isObject(completion) || !isStringArray(completion['values'])) throw refuse('completion/complete', '"completion.values" is not a list of strings', completion ?? null);
   const { values, total, hasMore } = completion;
-  return { values: values as readonly string[], ...(typeof total === 'number' ? { total } : {}), ...(typeof hasMore === 'boolean' ? { hasMore } : {}) };
+  return madeFrom(result, { values: values as readonly string[], ...(typeof total === 'number' ? { total } : {}), ...(typeof hasMore === 'boolean' ? { hasMore } : {}) });
 }
 
 // ---- who the server is

@@ -88,7 +88,7 @@ export interface Answers {
   readonly elicit?: (request: Elicitation, signal: AbortSignal) => Promise<ElicitationAnswer>;
   /** Which modes `elicit` can show. Default: `form` only. */
   readonly elicitModes?: readonly ('form' | 'url')[];
-  readonly roots?: () => readonly Root[];
+  readonly roots?: () => readonly Root[] | Promise<readonly Root[]>;
   readonly sample?: (params: JsonObject, signal: AbortSignal) => Promise<JsonObject>;
   /** Extensions this client supports, by identifier with their settings: declared as they stand. Default: none. */
   readonly extensions?: Readonly<Record<string, JsonObject>>;

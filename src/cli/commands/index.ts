@@ -16,6 +16,7 @@ export const commandRows: readonly CommandRow[] = [
   { words: ['mcp', 'logout'], aliases: [['mcp', 'auth', 'logout']], group: 'Servers', summary: 'sign out of a server', load: () => import('./mcp-logout.ts') },
   { words: ['mcp', 'debug'], group: 'Servers', summary: 'probe one server stage by stage', load: () => import('./mcp-debug.ts') },
   { words: ['mcp', 'ping'], group: 'Servers', summary: 'whether one server answers', load: () => import('./mcp-ping.ts') },
+  { words: ['mcp', 'connect-config'], group: 'Servers', summary: 'the snippet that tells another client of "serve"', load: () => import('./mcp-connect-config.ts') },
   { words: ['mcp', 'lock'], group: 'Servers', summary: 'pin the definitions of tools, or check that they are as locked', load: () => import('./mcp-lock.ts') },
   { words: ['tools'], group: 'Using them', summary: 'the tools that may be used, as signatures', load: () => import('./tools.ts') },
   { words: ['search'], group: 'Using them', summary: 'the tools that fit some words best', load: () => import('./search.ts') },
@@ -31,6 +32,8 @@ export const commandRows: readonly CommandRow[] = [
   { words: ['debug', 'agent'], group: 'More', summary: 'which tools an agent is shown, and why not the rest', load: () => import('./debug-agent.ts') },
   { words: ['trust'], group: 'More', summary: 'admit one project file exactly as it is', load: () => import('./trust.ts') },
   { words: ['doctor'], group: 'More', summary: 'what is wrong on this machine, and how to mend it', load: () => import('./doctor.ts') },
+  { words: ['serve'], group: 'More', summary: 'all servers as one, for any client, under your rules', load: () => import('./serve.ts') },
+  { words: ['guard'], group: 'More', summary: 'one server as itself, behind your rules', load: () => import('./guard.ts') },
   { words: ['replay'], group: 'More', summary: 'serve a recorded trace as an offline server', load: () => import('./replay.ts') },
   { words: ['demo'], group: 'More', summary: 'see it all work with the server that comes along', load: () => import('./demo.ts') },
 ];

@@ -1,0 +1,88 @@
+/**
+ * Questions on their way down: those of servers go to the client whose call runs there, those of the policy to the client whose call it is.
+ * A server does not say which call it asks for, so that with several clients there has to be exactly one.
+ */
+import type { JsonObject } from '../base/json.ts';
+import { isObject } from '../base/json.ts';
+import { Failure } from '../base/failure.ts';
+import type { ServerEntry } from '../config/types.ts';
+import type { ServedContext, ServedPeer } from '../mcp/server-types.ts';
+import type { Answers, ElicitationAnswer, Root } from '../mcp/types.ts';
+import type { Approval, ApprovalAnswer } from '../registry/types.ts';
+
+export interface Questions {
+  /** While `work` runs, `server` may ask this client. */
+  during<T>(server: string, context: ServedContext, work: () => Promise<T>): Promise<T>;
+  /** The request that runs at this server, if it is the only one. */
+  only(server: string): ServedContext | undefined;
+  answersFor(entry: ServerEntry): Answers;
+  approve(approval: Approval, signal?: AbortSignal): Promise<ApprovalAnswer>;
+}
+
+const MODES = ['form', 'url'] as const;
+
+function modesOf({ elicitation }: JsonObject): readonly ('form' | 'url')[] {
+  if (!isObject(elicitation)) return [];
+  const named = MODES.filter((mode) => isObject(elicitation[mode]));
+  return named.length === 0 ? ['form'] : named;
+}
+
+/** What of a client's capabilities a server is told; clients that differ in it cannot share one. */
+export const askable = ({ clientCapabilities: can }: Pick<ServedPeer, 'clientCapabilities'>): string => [...modesOf(can), ...['sampling', 'roots'].filter((one) => isObject(can[one]))].join();
+
+/** `peer`: whose capabilities the servers are told. `own`: nobody else holds these servers, so whatever they ask is for it. */
+export function createQuestions(peer: ServedPeer, own: boolean): Questions {
+  const running = new Map<string, Set<ServedContext>>();
+  const callers = new WeakMap<AbortSignal, ServedContext>();
+  const can = peer.clientCapabilities, modes = modesOf(can);
+
+  async function ask(server: string, method: string, params: JsonObject, signal?: AbortSignal): Promise<JsonObject> {
+    const contexts = [...running.get(server) ?? []];
+    if (contexts.length === 1 || (own && peer.era === 'legacy' && contexts.length > 1)) return contexts.at(-1)!.ask(method, params);
+    if (contexts.length === 0 && own && peer.ask !== undefined) return peer.ask(method, params, signal);
+    const why = contexts.length === 0 ? 'no call of a client runs there' : 'calls of several clients run there, and it does not say for which it asks';
+    throw new Failure('CAPABILITY_MISSING', `Cannot pass on ${method} of the server "${server}": ${why}`, { stage: 'call', details: { capability: method } });
+  }
+
+  return {
+    async during(server, context, work) {
+      const here = running.get(server) ?? new Set();
+      running.set(server, here.add(context));
+      callers.set(context.signal, context);
+      try {
+        return await work();
+      } finally {
+        here.delete(context);
+      }
+    },
+    only(server) {
+      const here = running.get(server);
+      return here?.size === 1 ? [...here][0] : undefined;
+    },
+    answersFor: ({ name }) => ({
+      ...(modes.length === 0 ? {} : {
+        elicitModes: modes,
+        elicit: async ({ mode, ...request }, signal) => (await ask(name, 'elicitation/create', mode === 'url' ? { mode, ...request } : request, signal)) as unknown as ElicitationAnswer,
+      }),
+      ...(isObject(can['sampling']) ? { sample: (params, signal) => ask(name, 'sampling/createMessage', params, signal) } : {}),
+      ...(isObject(can['roots']) ? { roots: async () => (await ask(name, 'roots/list', {}))['roots'] as readonly Root[] } : {}),
+    }),
+    async approve(approval, signal) {
+      const context = signal === undefined ? undefined : callers.get(signal), params = approvalForm(approval);
+      if (context === undefined || !context.mayAsk('elicitation/create', params)) return 'nobody';
+      const { action, content } = await context.ask('elicitation/create', params);
+      if (action !== 'accept' || !isObject(content)) return 'no';
+      return content['answer'] === ONCE ? 'once' : content['answer'] === ALWAYS ? 'always' : 'no';
+    },
+  };
+}
+
+export const ONCE = 'allow once', ALWAYS = 'allow for this session', NO = 'no';
+
+function approvalForm({ entry, args, decision }: Approval): JsonObject {
+  const shown = JSON.stringify(args);
+  return {
+    message: `May the tool "${entry.tool}" of the server "${entry.server}" be called with ${shown.length > 2000 ? `${shown.slice(0, 2000)}…` : shown}? ${decision.why}`,
+    requestedSchema: { type: 'object', properties: { answer: { type: 'string', title: 'Answer', enum: [ONCE, ALWAYS, NO], default: NO } }, required: ['answer'] },
+  };
+}
