@@ -155,6 +155,6 @@ export type { CloseReport } from './jsonrpc/transport.ts';
 export type { IdentityProvider } from './oauth/identity.ts';
 export type { ClientAuthMethod, GrantType, Interaction, OAuthConfig, OAuthSettings, Visit } from './oauth/types.ts';
 export type {
-  CallSettings, CallToolResult, ClientEvent, Completion, ContentBlock, Dropped, Elicitation, ElicitationAnswer, Era, GetPromptResult, Implementation, Listing, ListKind, Progress, Prompt, PromptArgument, PromptMessage,
+  CallSettings, CallToolResult, ClientEvent, Completion, ContentBlock, Dropped, Elicitation, ElicitationAnswer, Era, GetPromptResult, Implementation, InputRelay, Listing, ListKind, Progress, Prompt, PromptArgument, PromptMessage,
   ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Root, ServerCapabilities, Skill, SkillFile, Tool, ToolAnnotations,
 } from './mcp/types.ts';

@@ -21,7 +21,7 @@ export type {
   Admission, AgentDefinition, AuditSettings, CommandDefinition, Config, Diagnostic, LayerKind, LoadedLayer, LocalEntry, OriginOf, ProtocolChoice, Reference, RemoteEntry, ServerEntry, Template, Timeouts,
 } from './config/types.ts';
 export type {
-  Attempt, Catalogue, CatalogueView, Connections, HistoryItem, Host, HostEvent, HostOptions, HttpAnswer, Lease, LeaseOptions, OpenServer, PastCall, Person, Reader, CompletionReference, SchemaExposure, ServerLists, ServerRetry, ServerState, ServerStatus,
+  Attempt, Catalogue, CatalogueView, Connections, HistoryItem, Host, HostEvent, HostOptions, HttpAnswer, Lease, LeaseOptions, OpenServer, PastCall, Person, Reader, CompletionReference, Gated, GatedOptions, GatedTools, SchemaExposure, ServerLists, ServerRetry, ServerState, ServerStatus,
   Session, SessionCommand, SessionOptions, Step, StepCall, StepCallOptions, StepResult, Timing, ToolListing, Waiting,
 } from './host/types.ts';
 export type { Retry, RetryClock } from './host/recovery.ts';
@@ -30,7 +30,7 @@ export type { ConnectionFacts } from './http/types.ts';
 export type { CloseReport, Notice, Outgoing, Sink, Stamp, Transport } from './jsonrpc/transport.ts';
 export type { ErrorResponse, Id, Message, Notification, Request, ResultResponse, RpcError } from './jsonrpc/message.ts';
 export type {
-  Answers, CallSettings, CallToolResult, Client, ClientEvent, Completion, ContentBlock, Dropped, Elicitation, ElicitationAnswer, Era, GetPromptResult, Implementation, Listing, ListKind, Progress, Prompt, PromptArgument, PromptMessage,
+  Answers, CallSettings, CallToolResult, Client, ClientEvent, Completion, ContentBlock, Dropped, Elicitation, ElicitationAnswer, Era, GetPromptResult, Implementation, InputRelay, Listing, ListKind, Progress, Prompt, PromptArgument, PromptMessage,
   ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Root, ServerCapabilities, Skill, SkillFile, Tool, ToolAnnotations,
 } from './mcp/types.ts';
 export type { IdentityProvider } from './oauth/identity.ts';
@@ -39,3 +39,4 @@ export type { ChatMessage, ChatPicture, ChatTool, MessageContent, MessageResult,
 export type { Part, Rendered } from './registry/results.ts';
 export type { Approval, ApprovalAnswer, CallOptions, Decision, Effect, ExposureMode, ExposurePolicy, OfferedTool, Outcome, PermissionMode, Permissions, Rule, Standing, ToolEntry } from './registry/types.ts';
 export type { TextWindow } from './registry/window.ts';
+export type { ResourceToolId } from './registry/native-tools.ts';

@@ -7,7 +7,7 @@ import { isObject } from '../base/json.ts';
 import { Failure } from '../base/failure.ts';
 import type { ServerEntry } from '../config/types.ts';
 import type { ServedContext, ServedPeer } from '../mcp/server-types.ts';
-import type { Answers, ElicitationAnswer, Root } from '../mcp/types.ts';
+import type { Answers, ElicitationAnswer, InputRelay, Root } from '../mcp/types.ts';
 import type { Approval, ApprovalAnswer } from '../registry/types.ts';
 
 export interface Questions {
@@ -17,7 +17,16 @@ export interface Questions {
   only(server: string): ServedContext | undefined;
   answersFor(entry: ServerEntry): Answers;
   approve(approval: Approval, signal?: AbortSignal): Promise<ApprovalAnswer>;
+  /** For a request that may be answered with a question of its server. */
+  inputOf(context: ServedContext): InputRelay | undefined;
+  /** The result, or the question with a state that brings its answers back to the same place. */
+  handOn(result: JsonObject, context: ServedContext): JsonObject;
 }
+
+/** What comes back with the answers, sealed by whoever serves. `approved`: the call was let through, once, and goes on. */
+interface Place { readonly state?: string | undefined; readonly approved: boolean }
+
+const placeOf = ({ input }: ServedContext): Place | undefined => (input?.state === undefined ? undefined : JSON.parse(input.state) as Place);
 
 const MODES = ['form', 'url'] as const;
 
@@ -33,7 +42,7 @@ export const askable = ({ clientCapabilities: can }: Pick<ServedPeer, 'clientCap
 /** `peer`: whose capabilities the servers are told. `own`: nobody else holds these servers, so whatever they ask is for it. */
 export function createQuestions(peer: ServedPeer, own: boolean): Questions {
   const running = new Map<string, Set<ServedContext>>();
-  const callers = new WeakMap<AbortSignal, ServedContext>();
+  const callers = new WeakMap<AbortSignal, ServedContext>(), approved = new WeakSet<ServedContext>();
   const can = peer.clientCapabilities, modes = modesOf(can);
 
   async function ask(server: string, method: string, params: JsonObject, signal?: AbortSignal): Promise<JsonObject> {
@@ -67,11 +76,24 @@ export function createQuestions(peer: ServedPeer, own: boolean): Questions {
       ...(isObject(can['sampling']) ? { sample: (params, signal) => ask(name, 'sampling/createMessage', params, signal) } : {}),
       ...(isObject(can['roots']) ? { roots: async () => (await ask(name, 'roots/list', {}))['roots'] as readonly Root[] } : {}),
     }),
+    inputOf(context) {
+      if (context.era !== 'modern') return undefined;
+      const state = placeOf(context)?.state, responses = context.input?.responses;
+      return { ...(responses === undefined || Object.keys(responses).length === 0 ? {} : { responses }), ...(state === undefined ? {} : { state }) };
+    },
+    handOn(result, context) {
+      if (context.era !== 'modern' || result['resultType'] !== 'input_required') return result;
+      const { requestState: state, ...rest } = result;
+      if (typeof state !== 'string' && !approved.has(context)) return rest;
+      return { ...rest, requestState: JSON.stringify({ ...(typeof state === 'string' ? { state } : {}), approved: approved.has(context) } satisfies Place) };
+    },
     async approve(approval, signal) {
       const context = signal === undefined ? undefined : callers.get(signal), params = approvalForm(approval);
+      if (context !== undefined && placeOf(context)?.approved === true) { approved.add(context); return 'once'; }
       if (context === undefined || !context.mayAsk('elicitation/create', params)) return 'nobody';
       const { action, content } = await context.ask('elicitation/create', params);
       if (action !== 'accept' || !isObject(content)) return 'no';
+      if (content['answer'] === ONCE) approved.add(context);
       return content['answer'] === ONCE ? 'once' : content['answer'] === ALWAYS ? 'always' : 'no';
     },
   };

@@ -72,7 +72,8 @@ export function createRelay({ gated, lists, questions, raw }: RelayOptions): Rel
       if (tools.deferred.length > 0 && name === TOOL_CALL) return callFound(args, context);
       return refuse(tools, name, args);
     }
-    return toolResult(await at(entry.server, context, () => gated.call(entry, args, { signal: context.signal, ...progressTo(context) })));
+    const outcome = await at(entry.server, context, () => gated.call(entry, args, { signal: context.signal, input: questions.inputOf(context), ...progressTo(context) }));
+    return questions.handOn(toolResult(outcome, context.clientCapabilities), context);
   }
 
   function refuse({ view }: GatedTools, name: string, args: JsonObject): JsonObject {
@@ -108,11 +109,11 @@ export function createRelay({ gated, lists, questions, raw }: RelayOptions): Rel
     let first: AnyFailure | undefined;
     for (const server of await lists.owners(uri, signal)) {
       const { outcome, value } = await at(server, context, () => gated.read('read_mcp_resource', { server, uri },
-        (running) => lease.ask(server, ({ client }) => client.readResource(uri, { signal: running, ...progressTo(context) }), running), signal));
-      if (value !== undefined) return rawOf(value) ?? { ...value };
+        (running) => lease.ask(server, ({ client }) => client.readResource(uri, { signal: running, input: questions.inputOf(context), ...progressTo(context) }), running), signal));
+      if (value !== undefined) return questions.handOn(rawOf(value) ?? { ...value }, context);
       if (!('failure' in outcome)) continue;
       // Who does not know it says so; the next one may.
-      if (outcome.failure.code !== 'REMOTE_ERROR' && outcome.failure.code !== 'CAPABILITY_MISSING') throw faultOf(outcome.failure);
+      if (outcome.failure.code !== 'REMOTE_ERROR' && outcome.failure.code !== 'CAPABILITY_MISSING') throw faultOf(outcome.failure, context.clientCapabilities);
       first ??= outcome.failure;
     }
     throw first === undefined ? new RpcFault(codes.resourceNotFound, `Resource not found: ${uri}`, { uri }) : faultOf(first);
@@ -128,9 +129,9 @@ export function createRelay({ gated, lists, questions, raw }: RelayOptions): Rel
   async function asked<T extends object>(server: string, context: ServedContext, question: (client: Pick<Client, 'getPrompt' | 'complete'>) => Promise<T>): Promise<JsonObject> {
     try {
       const read = await at(server, context, () => lease.ask(server, ({ client }) => question(client), context.signal));
-      return rawOf(read) ?? ({ ...read } as JsonObject);
+      return questions.handOn(rawOf(read) ?? ({ ...read } as JsonObject), context);
     } catch (error) {
-      throw faultFrom(error);
+      throw faultFrom(error, context.clientCapabilities);
     }
   }
 
@@ -141,7 +142,7 @@ export function createRelay({ gated, lists, questions, raw }: RelayOptions): Rel
     },
     async getPrompt(name, args, context) {
       const owned = await promptOf(name, context.signal);
-      return asked(owned.server, context, (client) => client.getPrompt(owned.name, args as Readonly<Record<string, string>>, { signal: context.signal, ...progressTo(context) }));
+      return asked(owned.server, context, (client) => client.getPrompt(owned.name, args as Readonly<Record<string, string>>, { signal: context.signal, input: questions.inputOf(context), ...progressTo(context) }));
     },
     async complete({ ref, argument, context: given }, context) {
       const known = isObject(given) && isObject(given['arguments']) ? given['arguments'] as Readonly<Record<string, string>> : undefined;

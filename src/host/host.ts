@@ -102,7 +102,7 @@ export function createHost(options: HostOptions): Host {
         const { entry, args, options: call } = take(permit);
         const { client, redact } = await lease.connections.open(entry.server, call.signal);
         try {
-          return await client.callTool(entry.tool, args, { signal: call.signal, onProgress: call.onProgress });
+          return await client.callTool(entry.tool, args, { signal: call.signal, onProgress: call.onProgress, input: call.input });
         } catch (error) {
           throw isFailure(error) ? redactFailure(error, redact) : error;
         }

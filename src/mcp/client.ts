@@ -14,11 +14,11 @@ import { isReplaySafe } from './methods.ts';
 import type { Settled } from './peer.ts';
 import { requiredPages, visitPages } from './required-pages.ts';
 import {
-  readCallResult, readCompletion, readPromptResult, readPrompts, readReadResult, readResources, readTemplates, readTools, refuse, type Page,
+  questionInstead, readCallResult, readCompletion, readPromptResult, readPrompts, readReadResult, readResources, readTemplates, readTools, refuse, type Page,
 } from './results.ts';
 import { createSessions } from './sessions.ts';
 import { listedFile, offersSkills, readSkills, skillReader, verifiedFile, SKILLS } from './skills.ts';
-import type { CallSettings, CallToolResult, Client, ConnectOptions, Listing, ReadResourceResult, Tool } from './types.ts';
+import type { CallSettings, CallToolResult, Client, ConnectOptions, InputRelay, Listing, ReadResourceResult, Tool } from './types.ts';
 
 interface Ask<T> {
   readonly method: string;
@@ -30,6 +30,8 @@ interface Ask<T> {
   /** Makes `headers` anew: what they mirror may have changed. */
   readonly mirror?: (() => Record<string, string> | undefined) | undefined;
   read(result: JsonObject): T;
+  /** What stands for a question of the server that its caller passes on. */
+  readonly instead?: (question: JsonObject) => T;
 }
 
 export function createClient({ connection, lifecycle, listeners, emit }: Settled, options: ConnectOptions): Client {
@@ -45,8 +47,9 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
   function ask<T>(what: Ask<T>, settings: CallSettings | undefined): Promise<T> {
     const timeoutMs = settings?.timeoutMs ?? requestMs;
     const ceilingMs = ceilingOf(timeoutMs);
-    if (sessions === undefined) return send(what, what.params, settings, timeoutMs, ceilingMs, 1);
-    return sessions.within(() => send(what, what.params, settings, timeoutMs, ceilingMs, 1), settings?.signal);
+    const params = answered(what.params, settings?.input);
+    if (sessions === undefined) return send(what, params, settings, timeoutMs, ceilingMs, 1);
+    return sessions.within(() => send(what, params, settings, timeoutMs, ceilingMs, 1), settings?.signal);
   }
   function inSession<T>(once: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     return sessions === undefined ? once() : sessions.within(once, signal);
@@ -61,6 +64,7 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
       accept: (raw, startedAt) => {
         const step = lifecycle.unwrap(what.method, raw);
         if (step.kind === 'complete') return what.read(step.result);
+        if (settings?.input !== undefined && what.instead !== undefined && isObject(raw)) return what.instead(raw);
         return nextRound(what, step.input, settings, timeoutMs, Math.max(1, ceilingMs - (now() - startedAt)), round);
       },
     });
@@ -91,12 +95,7 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
     }
     const keys = Object.keys(input.requests);
     const responses = keys.length === 0 ? undefined : await fulfil(what, input, settings?.signal);
-    const params: JsonObject = {
-      ...what.params,
-      ...(responses === undefined ? {} : { inputResponses: responses }),
-      ...(input.state === undefined ? {} : { requestState: input.state }),
-    };
-    return send(what, params, settings, timeoutMs, ceilingMs, round + 1);
+    return send(what, answered(what.params, { responses, state: input.state }), settings, timeoutMs, ceilingMs, round + 1);
   }
 
   async function fulfil<T>(what: Ask<T>, input: InputRequired, signal: AbortSignal | undefined): Promise<JsonObject> {
@@ -163,7 +162,7 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
 
   function callTool(name: string, args: JsonObject, settings?: CallSettings): Promise<CallToolResult> {
     const mirror = mirrored === undefined ? undefined : (): Record<string, string> | undefined => parameterHeaders(mirrored.get(name) ?? [], args);
-    return ask({ method: 'tools/call', params: { name, arguments: args }, action: `call the tool "${name}"`, stage: 'call', progress: true, headers: mirror?.(), mirror, read: readCallResult }, settings);
+    return ask({ method: 'tools/call', params: { name, arguments: args }, action: `call the tool "${name}"`, stage: 'call', progress: true, headers: mirror?.(), mirror, read: readCallResult, instead: questionInstead.call }, settings);
   }
 
   function need(capability: 'resources' | 'prompts' | 'completions' | 'logging', action: string): AnyFailure | undefined {
@@ -174,7 +173,7 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
 
   function readResource(uri: string, settings?: CallSettings): Promise<ReadResourceResult> {
     const missing = need('resources', `read "${uri}"`);
-    return missing !== undefined ? Promise.reject(missing) : ask({ method: 'resources/read', params: { uri }, action: `read "${uri}"`, stage: 'call', progress: true, read: readReadResult }, settings);
+    return missing !== undefined ? Promise.reject(missing) : ask({ method: 'resources/read', params: { uri }, action: `read "${uri}"`, stage: 'call', progress: true, read: readReadResult, instead: questionInstead.read }, settings);
   }
 
   const bounded = (settings: CallSettings | undefined, fallback = requestMs): CallSettings & { readonly timeoutMs: number } => ({ ...settings, timeoutMs: settings?.timeoutMs ?? fallback });
@@ -196,7 +195,7 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
     readResource,
     getPrompt(name, args, settings) {
       const missing = need('prompts', `get the prompt "${name}"`);
-      return missing !== undefined ? Promise.reject(missing) : ask({ method: 'prompts/get', params: { name, arguments: args }, action: `get the prompt "${name}"`, stage: 'call', progress: true, read: readPromptResult }, settings);
+      return missing !== undefined ? Promise.reject(missing) : ask({ method: 'prompts/get', params: { name, arguments: args }, action: `get the prompt "${name}"`, stage: 'call', progress: true, read: readPromptResult, instead: questionInstead.prompt }, settings);
     },
     complete(ref, argument, context, settings) {
       const missing = need('completions', 'complete an argument');
@@ -226,6 +225,11 @@ export function createClient({ connection, lifecycle, listeners, emit }: Settled
     closed: connection.closed,
     close: () => connection.close(),
   };
+}
+
+function answered(params: JsonObject | undefined, input: InputRelay | undefined): JsonObject | undefined {
+  if (input?.responses === undefined && input?.state === undefined) return params;
+  return { ...params, ...(input.responses === undefined ? {} : { inputResponses: input.responses }), ...(input.state === undefined ? {} : { requestState: input.state }) };
 }
 
 const ceilingOf = (timeoutMs: number): number => Math.max(limits.ceilingFactor * timeoutMs, limits.ceilingMs);

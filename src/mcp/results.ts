@@ -40,6 +40,13 @@ function madeFrom<T extends object>(raw: JsonObject, read: T): T {
   return Object.defineProperty(read, RAW, { value: raw });
 }
 
+/** In place of a result: the server asks for input first. */
+export const questionInstead = {
+  call: (raw: JsonObject): CallToolResult => madeFrom(raw, { content: [], isError: false }),
+  read: (raw: JsonObject): ReadResourceResult => madeFrom(raw, { contents: [] }),
+  prompt: (raw: JsonObject): GetPromptResult => madeFrom(raw, { messages: [] }),
+};
+
 // ---- lists
 
 type Reader<T> = (item: JsonObject) => T | string;

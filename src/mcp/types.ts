@@ -99,7 +99,15 @@ export interface CallSettings {
   /** Idle limit, milliseconds; progress for this very request re-arms it. Default: the client's. */
   readonly timeoutMs?: number | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** Somebody else answers what the server asks before it goes on. Modern servers, and only where a request may be answered with a question. */
+  readonly input?: InputRelay | undefined;
 }
+
+/**
+ * What was answered so far. With it, a result that asks for input is given back as an empty one whose `rawOf` is the question, and the
+ * caller sends the request again with what came of it (MCP 2026-07-28, multi round-trip requests).
+ */
+export interface InputRelay { readonly responses?: JsonObject | undefined; readonly state?: string | undefined }
 
 /** One connected server, whatever its era. Every method rejects with a `Failure`. */
 export interface Client {

@@ -1,7 +1,7 @@
 /** What the gate and its neighbours speak of. */
 import type { AnyFailure, Origin, Problem } from '../base/failure.ts';
 import type { JsonObject } from '../base/json.ts';
-import type { CallToolResult, Progress, Tool } from '../mcp/types.ts';
+import type { CallToolResult, InputRelay, Progress, Tool } from '../mcp/types.ts';
 
 /** A tool of one server under the name a model sees. */
 export interface ToolEntry {
@@ -82,4 +82,4 @@ export type Outcome =
   /** May have taken effect: not to be repeated before someone looked. */
   | { readonly kind: 'unknown'; readonly failure: AnyFailure };
 
-export interface CallOptions { readonly signal?: AbortSignal; readonly onProgress?: (progress: Progress) => void }
+export interface CallOptions { readonly signal?: AbortSignal; readonly onProgress?: (progress: Progress) => void; readonly input?: InputRelay | undefined }

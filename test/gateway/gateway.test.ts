@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { connect, type ClientOptions } from '../../src/client.ts';
 import { createGateway, type GatewayOptions } from '../../src/gateway/gateway.ts';
 import type { Host, HostOptions } from '../../src/host/types.ts';
@@ -181,6 +182,28 @@ test('createGateway() lists tool_search and tool_call in place of what waits, an
   assert.equal(text(await client.callTool('tool_call', { id: 'one_add', arguments: { a: 1, b: 2 } })), '3');
   assert.match(text(await client.callTool('tool_call', { id: 'one_echo', arguments: {} })), /Nothing was done/);
   await assert.rejects(client.callTool('tool_call', { id: 'tool_call' }), /needs the id/);
+});
+
+test('createGateway() hands questions of a modern server on with their own keys, and asks about the call once', async (t) => {
+  const command = [process.execPath, '--import', import.meta.resolve === undefined ? 'tsx' : import.meta.resolve('tsx'), fileURLToPath(new URL('../support/serve-fixture.ts', import.meta.url))];
+  const { url } = await gateway(t, { one: { type: 'local', command } }, { permission: { mode: 'standard', rules: { '*': 'ask' } } });
+  const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': { elicitation: {}, sampling: {}, roots: {} }, 'io.modelcontextprotocol/clientInfo': { name: 'test', version: '0' } };
+  const post = async (more: object): Promise<any> => {
+    const name = 'one_test_input_required_result_multiple_inputs';
+    const response = await fetch(url, {
+      method: 'POST', headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {}, _meta: meta, ...more } }),
+    });
+    const body = await response.text();
+    return JSON.parse(body.startsWith('{') ? body : /data: (\{.*)/.exec(body)![1]!).result;
+  };
+  const approval = await post({});
+  const [key] = Object.keys(approval.inputRequests);
+  const asked = await post({ requestState: approval.requestState, inputResponses: { [key!]: { action: 'accept', content: { answer: 'allow once' } } } });
+  assert.deepEqual(Object.keys(asked.inputRequests).sort(), ['client_roots', 'greeting', 'user_name']);
+  const responses = { user_name: { action: 'accept', content: { name: 'Ann' } }, greeting: { role: 'assistant', model: 'm', content: { type: 'text', text: 'hi' } }, client_roots: { roots: [] } };
+  const done = await post({ requestState: asked.requestState, inputResponses: responses });
+  assert.deepEqual(done.content, [{ type: 'text', text: 'client_roots greeting user_name' }]);
 });
 
 test('createGateway() holds to the agent', async (t) => {
