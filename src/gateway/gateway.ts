@@ -52,9 +52,9 @@ export function createGateway(host: Host, options: GatewayOptions = {}): ServerO
   }
 
   function questionsOf(peer: ServedPeer, share: string | undefined): Questions {
-    if (share === undefined) return createQuestions(peer, true);
+    if (share === undefined) return createQuestions(peer, 'one');
     let found = shared.get(share);
-    if (found === undefined) shared.set(share, (found = createQuestions(peer, false)));
+    if (found === undefined) shared.set(share, (found = createQuestions(peer, options.share === undefined ? 'principal' : 'several')));
     return found;
   }
 

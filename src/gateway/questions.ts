@@ -39,15 +39,23 @@ function modesOf({ elicitation }: JsonObject): readonly ('form' | 'url')[] {
 /** What of a client's capabilities a server is told; clients that differ in it cannot share one. */
 export const askable = ({ clientCapabilities: can }: Pick<ServedPeer, 'clientCapabilities'>): string => [...modesOf(can), ...['sampling', 'roots'].filter((one) => isObject(can[one]))].join();
 
-/** `peer`: whose capabilities the servers are told. `own`: nobody else holds these servers, so whatever they ask is for it. */
-export function createQuestions(peer: ServedPeer, own: boolean): Questions {
+/**
+ * `peer`: whose capabilities the servers are told. `holders`: who has these servers. `one` client: whatever they ask is for it. One
+ * `principal`: a call that waits for an answer has asked already, so that a further question belongs to the one that does not.
+ */
+export function createQuestions(peer: ServedPeer, holders: 'one' | 'principal' | 'several'): Questions {
+  const waiting = new WeakSet<ServedContext>(), own = holders === 'one';
   const running = new Map<string, Set<ServedContext>>();
   const callers = new WeakMap<AbortSignal, ServedContext>(), approved = new WeakSet<ServedContext>();
   const can = peer.clientCapabilities, modes = modesOf(can);
 
   async function ask(server: string, method: string, params: JsonObject, signal?: AbortSignal): Promise<JsonObject> {
-    const contexts = [...running.get(server) ?? []];
-    if (contexts.length === 1 || (own && peer.era === 'legacy' && contexts.length > 1)) return contexts.at(-1)!.ask(method, params);
+    const contexts = [...running.get(server) ?? []], free = contexts.filter((context) => !waiting.has(context));
+    const context = contexts.length === 1 || own ? contexts.at(-1) : holders === 'principal' && free.length === 1 ? free[0] : undefined;
+    if (context !== undefined) {
+      waiting.add(context);
+      try { return await context.ask(method, params); } finally { waiting.delete(context); }
+    }
     if (contexts.length === 0 && own && peer.ask !== undefined) return peer.ask(method, params, signal);
     const why = contexts.length === 0 ? 'no call of a client runs there' : 'calls of several clients run there, and it does not say for which it asks';
     throw new Failure('CAPABILITY_MISSING', `Cannot pass on ${method} of the server "${server}": ${why}`, { stage: 'call', details: { capability: method } });
