@@ -15,7 +15,7 @@ import { connectionIdentity } from './identity.ts';
 import { isPassing, mayComeBack, waitAfter, withRetries, type RetryClock } from './recovery.ts';
 import { createSemaphore } from './semaphore.ts';
 import { closedHost, contextOf, disabledServer, givenUp, impatient, stoppedServer, triedLater, unknownServer } from './server-failures.ts';
-import { patience, untilAborted, type Timers } from './timers.ts';
+import type { Timers } from './timers.ts';
 import type { Attempt, Connections, OpenServer, ServerRetry, ServerState, ServerStatus, Timing, Waiting } from './types.ts';
 
 /** Starts or reaches one server: the composition root. An attempt is told when it begins and goes on being filled in. */
@@ -44,12 +44,7 @@ interface Slot {
   /** Lifecycle operations, one after the other. */
   line: Promise<unknown>;
   failure: AnyFailure | undefined;
-  /** That failure ended a connection. */
-  lost: boolean;
-  /** It was lost, or could not be had, since it was there last. */
-  broken: boolean;
-  /** The ping that is under way. */
-  checking: Promise<void> | undefined;
+  wasConnected: boolean;
   /** Failures in a row: to connect, or to stay for more than moments. */
   failures: number;
   /** `now()` before which a call fails at once instead of starting it again. */
@@ -66,22 +61,22 @@ const nothing = (): void => {};
 export function createConnections(initial: Config, options: ConnectionsOptions): Connections {
   const { events, connect, timers, clock = {}, waitingAt } = options;
   const random = clock.random ?? Math.random;
-  const operations = createSemaphore(() => config.concurrency.connections);
+  const operations = createSemaphore(initial.concurrency.connections);
   let config = initial, closing: Promise<CloseReport> | undefined, replacing: Promise<void> = Promise.resolve();
+  let checking: Promise<void> | undefined;
   const slots = new Map<string, Slot>();
   for (const entry of config.servers.values()) slots.set(entry.name, slotFor(entry));
 
   function slotFor(entry: ServerEntry): Slot {
     return {
       entry, state: entry.enabled && config.mcpEnabled ? 'idle' : 'disabled', generation: 0, stopped: false, opening: undefined, attempt: undefined, open: undefined, line: Promise.resolve(), failure: undefined,
-      lost: false, broken: false, checking: undefined, failures: 0, notBefore: 0, cancelRetry: undefined, toolCount: undefined, timings: [], attempts: [], updatedAt: Date.now(),
+      wasConnected: false, failures: 0, notBefore: 0, cancelRetry: undefined, toolCount: undefined, timings: [], attempts: [], updatedAt: Date.now(),
     };
   }
 
-  function move(slot: Slot, state: ServerState, failure?: AnyFailure, lost = false): void {
+  function move(slot: Slot, state: ServerState, failure?: AnyFailure): void {
     slot.state = state;
     slot.failure = failure;
-    slot.lost = lost;
     slot.updatedAt = Date.now();
   }
 
@@ -94,23 +89,19 @@ export function createConnections(initial: Config, options: ConnectionsOptions):
 
   function open(server: string, signal?: AbortSignal): Promise<OpenServer> {
     const slot = slots.get(server);
-    if (slot === undefined) {
-      const entry = config.servers.get(server);
-      // Of a table that is just taking the place of another: what has to end first is still ending.
-      return entry === undefined || closing !== undefined ? Promise.reject(unknownServer(server, config)) : patience(replacing.then(() => open(server)), signal, () => impatient(entry));
-    }
+    if (slot === undefined) return Promise.reject(unknownServer(server, config));
     if (slot.state === 'disabled') return Promise.reject(disabledServer(slot.entry, config));
     if (closing !== undefined) return Promise.reject(closedHost(server));
     if (slot.stopped) return Promise.reject(stoppedServer(slot.entry));
     if (slot.open !== undefined) return Promise.resolve(slot.open);
     if (slot.opening === undefined) {
       const waitMs = slot.notBefore - now();
-      if (waitMs > 0 && slot.failure !== undefined) return Promise.reject(triedLater(slot.failure, waitMs, server, slot.lost));
+      if (waitMs > 0 && slot.failure !== undefined) return Promise.reject(triedLater(slot.failure, waitMs, server));
       const { generation } = slot;
       const opening: Promise<OpenServer> = inLine(slot, () => reach(slot, generation)).finally(() => { if (slot.opening === opening) slot.opening = undefined; });
       slot.opening = opening;
     }
-    return patience(slot.opening, signal, () => impatient(slot.entry));
+    return signal === undefined ? slot.opening : patience(slot.opening, signal, slot.entry);
   }
 
   /** A program that does not start will not start by itself; a server on the network may. Nobody's place is held while it waits. */
@@ -143,7 +134,7 @@ export function createConnections(initial: Config, options: ConnectionsOptions):
     const overtaken = (): AnyFailure | undefined => (closing !== undefined ? closedHost(entry.name) : slot.generation !== generation ? givenUp(entry.name) : undefined);
     const before = overtaken();
     if (before !== undefined) throw before;
-    const again = slot.broken;
+    const again = slot.wasConnected || slot.failures > 0;
     move(slot, 'connecting');
     events.emit({ kind: 'started', server: entry.name });
     const timings: Timing[] = [];
@@ -158,7 +149,7 @@ export function createConnections(initial: Config, options: ConnectionsOptions):
       }
       const opened: OpenServer = { entry, timings, attempts: slot.attempts, ...made };
       slot.open = opened;
-      slot.broken = false;
+      slot.wasConnected = true;
       move(slot, 'connected');
       const ms = now() - startedAt;
       timings.push({ stage: 'connect', ms });
@@ -177,8 +168,7 @@ export function createConnections(initial: Config, options: ConnectionsOptions):
   function lost(slot: Slot, reason: AnyFailure, stayedMs: number): void {
     slot.open = undefined;
     const failure = withContext(reason, contextOf(slot.entry));
-    move(slot, 'disconnected', failure, true);
-    slot.broken = true;
+    move(slot, 'disconnected', failure);
     // One that ends again and again as soon as it is there is not started in a loop.
     slot.failures = stayedMs < limits.settledMs ? slot.failures + 1 : 0;
     if (timers !== undefined && slot.failures > 1) slot.notBefore = now() + waitAfter(slot.failures - 1, failure, random());
@@ -188,7 +178,6 @@ export function createConnections(initial: Config, options: ConnectionsOptions):
   /** The last try of this attempt failed. */
   function failed(slot: Slot, failure: AnyFailure): void {
     slot.failures += 1;
-    slot.broken = true;
     const retryInMs = timers === undefined || !mayComeBack(failure) ? undefined : Math.max(limits.retryFirstMs / 2, waitAfter(slot.failures, failure, random()));
     if (retryInMs !== undefined) {
       // A call right after the first failure may try for itself; after that it waits for the background.
@@ -200,17 +189,15 @@ export function createConnections(initial: Config, options: ConnectionsOptions):
       });
       slot.cancelRetry = () => { slot.cancelRetry = undefined; cancel(); };
     }
-    events.emit({ kind: 'failed', server: slot.entry.name, failure, failureKind: failureKind(failure, false), ...(retryInMs === undefined ? {} : { retryInMs }) });
+    events.emit({ kind: 'failed', server: slot.entry.name, failure, failureKind: failureKind(failure, slot.wasConnected), ...(retryInMs === undefined ? {} : { retryInMs }) });
   }
 
-  /** Ends what is open and what is on its way. Resolves when nothing of it is left. `tell`: whoever listens hears of it even if there was nothing. */
-  function end(slot: Slot, by: 'person' | 'replacement' | 'host', tell = false): Promise<CloseReport> {
-    const begun = slot.open !== undefined || slot.attempt !== undefined;
+  /** Ends what is open and what is on its way. Resolves when nothing of it is left. */
+  function end(slot: Slot, by: 'person' | 'replacement' | 'host'): Promise<CloseReport> {
     slot.generation += 1;
     slot.cancelRetry?.();
     slot.notBefore = 0;
     slot.failures = 0;
-    slot.broken = false;
     slot.attempt?.abort();
     slot.opening = undefined;
     const opened = slot.open;
@@ -218,7 +205,7 @@ export function createConnections(initial: Config, options: ConnectionsOptions):
     if (slot.state !== 'disabled') move(slot, by !== 'person' && opened === undefined && slot.state === 'idle' ? 'idle' : 'disconnected');
     return inLine(slot, async () => {
       const report = opened === undefined ? { forced: [] } : await opened.client.close();
-      if (begun || tell) events.emit({ kind: 'closed', server: slot.entry.name, by });
+      if (opened !== undefined) events.emit({ kind: 'closed', server: slot.entry.name, by });
       return report;
     });
   }
@@ -239,9 +226,9 @@ export function createConnections(initial: Config, options: ConnectionsOptions):
   async function disconnect(server: string): Promise<boolean> {
     const slot = slotOf(server);
     if (slot.state === 'disabled') return false;
-    const there = slot.open !== undefined || slot.opening !== undefined, news = !slot.stopped;
+    const there = slot.open !== undefined || slot.opening !== undefined;
     slot.stopped = true;
-    await end(slot, 'person', news);
+    await end(slot, 'person');
     return there;
   }
 
@@ -254,25 +241,21 @@ export function createConnections(initial: Config, options: ConnectionsOptions):
     await Promise.all([...gone, ...switchedOff].map((slot) => end(slot, 'replacement')));
     for (const entry of next.servers.values()) {
       const slot = slots.get(entry.name), on = entry.enabled && next.mcpEnabled;
-      if (slot === undefined) {
-        const fresh = slotFor(entry);
-        slots.set(entry.name, fresh);
-        // A server that a person ended stays ended, whatever its entry says now.
-        if (gone.some((old) => old.entry.name === entry.name && old.stopped)) { fresh.stopped = true; if (on) move(fresh, 'disconnected'); }
-        continue;
-      }
+      if (slot === undefined) { slots.set(entry.name, slotFor(entry)); continue; }
       slot.entry = entry;
       if (!on) move(slot, 'disabled'); else if (slot.state === 'disabled') move(slot, 'idle');
     }
   }
 
-  /** Any answer proves life, also an error (FACTS CA10) and "too many requests". What does not answer is let go of; the next call connects again. */
-  async function check(slot: Slot, opened: OpenServer): Promise<void> {
+  /** Any answer proves life, also an error (FACTS CA10). What does not answer is let go of; the next call connects again. */
+  async function check(slot: Slot, signal: AbortSignal | undefined): Promise<void> {
+    const opened = slot.open;
+    if (opened === undefined) return;
     try {
-      await opened.client.ping();
+      await opened.client.ping({ signal });
     } catch (error) {
       const failure = redactFailure(toFailure(error, 'call'), opened.redact);
-      if (slot.open !== opened || (failure.code === 'HTTP_STATUS' && failure.details.status === 429)) return;
+      if (failure.code === 'CANCELED' || slot.open !== opened) return;
       lost(slot, failure, Infinity);
       void inLine(slot, () => opened.client.close());
     }
@@ -285,25 +268,21 @@ export function createConnections(initial: Config, options: ConnectionsOptions):
     peek: (server) => slots.get(server)?.open,
     replace(next) {
       if (closing !== undefined) return Promise.reject(closedHost([...next.servers.keys()][0] ?? ''));
-      return (replacing = replacing.catch(nothing).then(() => replaceWith(next)));
+      return (replacing = replacing.then(() => replaceWith(next)));
     },
-    async revalidate(servers, signal) {
-      const asked = [...slots.values()].filter(({ entry }) => servers?.includes(entry.name) !== false);
-      const checks = Promise.all(asked.map((slot) => (slot.open === undefined ? undefined : slot.checking ??= check(slot, slot.open).finally(() => { slot.checking = undefined; }))));
-      await untilAborted(checks, signal);
+    revalidate(servers, signal) {
+      return (checking ??= Promise.all([...slots.values()].filter(({ entry }) => servers?.includes(entry.name) !== false).map((slot) => check(slot, signal))).then(nothing).finally(() => { checking = undefined; }));
     },
     status: () => [...slots.values()].map((slot) => statusOf(slot, waitingAt)),
     noteTools(server, count, ms) {
       const slot = slots.get(server);
       if (slot === undefined) return;
       slot.toolCount = count;
-      slot.timings.splice(0, slot.timings.length, ...slot.timings.filter(({ stage }) => stage !== 'list'), { stage: 'list', ms });
-      if (slot.open !== undefined) move(slot, 'connected');
+      slot.timings.push({ stage: 'list', ms });
     },
     noteFailure(server, failure) {
       const slot = slots.get(server);
-      // One that is not there has said more by its end.
-      if (slot?.open !== undefined && failure.code !== 'CANCELED') move(slot, 'connected', failure);
+      if (slot !== undefined) { slot.failure = failure; slot.updatedAt = Date.now(); }
     },
     on: events.on,
     close: () => (closing ??= closeAll()),
@@ -320,15 +299,25 @@ export function createConnections(initial: Config, options: ConnectionsOptions):
   }
 }
 
+/** The caller stops waiting; the attempt, which others may share, goes on. */
+function patience<T>(work: Promise<T>, signal: AbortSignal, entry: ServerEntry): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(impatient(entry));
+    if (signal.aborted) { work.catch(nothing); onAbort(); return; }
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
 function statusOf(slot: Slot, waitingAt?: (server: string) => Waiting | undefined): ServerStatus {
   const { entry, open, failure } = slot;
   const authorization = slot.state === 'connecting' || failure?.code === 'LOGIN_REQUIRED' ? waitingAt?.(entry.name) : undefined;
   return {
-    name: entry.name, state: slot.state, origin: entry.origin, updatedAt: slot.updatedAt, timings: slot.timings, attempts: slot.attempts, timeouts: (open?.entry ?? entry).timeouts,
+    name: entry.name, state: slot.state, origin: entry.origin, updatedAt: slot.updatedAt, timings: slot.timings, attempts: slot.attempts, timeouts: entry.timeouts,
     transport: entry.kind === 'local' ? 'stdio' : entry.transport === 'sse' || (open !== undefined && slot.attempts.at(-1)?.transport === 'sse') ? 'sse' : 'http',
     ...(open === undefined ? {} : { era: open.client.era, revision: open.client.revision }),
     ...(slot.toolCount === undefined ? {} : { toolCount: slot.toolCount }),
-    ...(failure === undefined ? {} : { failure, failureKind: failureKind(failure, slot.lost) }),
+    ...(failure === undefined ? {} : { failure, failureKind: failureKind(failure, slot.wasConnected) }),
     ...(authorization === undefined ? {} : { authorization }),
   };
 }

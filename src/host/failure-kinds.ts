@@ -18,19 +18,15 @@ const byCode: Partial<Record<FailureCode, FailureKind>> = {
 /** Stages in which a server is not yet ready for use. */
 const connecting: ReadonlySet<Stage> = new Set(['spawn', 'connect', 'probe', 'handshake']);
 
-/** How a connection ends that nobody wanted to end; a ping without an answer is such an end too (FACTS CA10). */
-const ends: ReadonlySet<FailureCode> = new Set(['SERVER_EXITED', 'CONNECTION_CLOSED', 'SESSION_LOST', 'TIMEOUT', 'CONNECT_FAILED']);
-
 /**
- * `lost` tells what ended a connection from what kept one from coming up. Else a timeout keeps its own kind in every stage, also
- * while listing: a slow list is not a bad list.
+ * `wasConnected` tells a connection that was lost from one that never came up. A timeout keeps its own kind in every stage,
+ * also while listing: a slow list is not a bad list.
  */
-export function failureKind(failure: AnyFailure, lost: boolean): FailureKind {
-  if (lost && ends.has(failure.code)) return 'unexpected_disconnect';
+export function failureKind(failure: AnyFailure, wasConnected: boolean): FailureKind {
   if (failure.code === 'TIMEOUT') return 'connection_timeout';
   if (failure.code === 'HTTP_STATUS') return httpKind(failure.details.status);
   if (failure.code === 'SERVER_EXITED' || failure.code === 'CONNECTION_CLOSED') {
-    return connecting.has(failure.stage) && failure.code === 'SERVER_EXITED' ? 'process_start_failed' : 'connection_failed';
+    return wasConnected ? 'unexpected_disconnect' : connecting.has(failure.stage) && failure.code === 'SERVER_EXITED' ? 'process_start_failed' : 'connection_failed';
   }
   if (failure.stage === 'list' && (failure.code === 'PROTOCOL_VIOLATION' || failure.code === 'REMOTE_ERROR' || failure.code === 'LIMIT_EXCEEDED')) return 'tool_list_failed';
   if ((failure.stage === 'probe' || failure.stage === 'handshake') && failure.code === 'REMOTE_ERROR') return 'protocol_negotiation_failed';

@@ -36,10 +36,9 @@ export function stoppedServer({ name, origin }: ServerEntry): AnyFailure {
   return new Failure('CONNECTION_CLOSED', `Cannot use the server "${name}": it was disconnected by hand`, { stage: 'connect', details: { sent: 'no' }, origin, hint: `Connect it again: /mcp connect ${name}` }) as AnyFailure;
 }
 
-/** The last failure, for whoever asks before it is time to try again. `lost`: it had been there, and a call has to bring it back. */
-export function triedLater(failure: AnyFailure, waitMs: number, server: string, lost: boolean): AnyFailure {
-  const why = lost ? 'it ended several times as soon as it was there and can be tried again' : 'it failed several times and is tried again';
-  const later = new Failure(failure.code, `${failure.message} (${why} in ${Math.max(1, Math.ceil(waitMs / 1000))} s)`, {
+/** The last failure, for whoever asks before it is time to try again. */
+export function triedLater(failure: AnyFailure, waitMs: number, server: string): AnyFailure {
+  const later = new Failure(failure.code, `${failure.message} (it failed several times and is tried again in ${Math.max(1, Math.ceil(waitMs / 1000))} s)`, {
     stage: failure.stage, details: failure.details as never, recovery: failure.recovery, origin: failure.origin, hint: failure.hint ?? `zuno-lite mcp debug ${server}`, cause: failure,
   });
   return later as AnyFailure;
@@ -52,11 +51,6 @@ export function closedHost(server: string): AnyFailure {
 /** The attempt was given up because somebody wanted the server gone or another one in its place. */
 export function givenUp(server: string): AnyFailure {
   return new Failure('CANCELED', `Cannot connect to the server "${server}": it was disconnected before it was there`, { stage: 'connect', details: { sent: 'no' }, recovery: 'retryable' }) as AnyFailure;
-}
-
-/** A caller who waited for a list gave up; whoever else waits for it gets it. */
-export function unlisted({ name, origin }: ServerEntry): AnyFailure {
-  return new Failure('CANCELED', `Cannot list the tools of the server "${name}": it was canceled`, { stage: 'list', details: {}, recovery: 'retryable', origin }) as AnyFailure;
 }
 
 export function impatient({ name, origin }: ServerEntry): AnyFailure {
