@@ -38,7 +38,8 @@ export async function waitUntilGone(pids: readonly number[], ms = 1500): Promise
 
 export function tempDir(t: TestContext): string {
   const directory = realpathSync(mkdtempSync(path.join(tmpdir(), 'zuno-lite-')));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  // Hooks run in order, so a host of the test may still be writing its last file there.
+  t.after(() => rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 }));
   return directory;
 }
 
